@@ -1,4 +1,4 @@
-"""Fixtures: a house with an account in every role, and one with players seated."""
+"""Fixtures: a house with an account in every role, and the same house with a round open."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.api.setting import Setting, opened, seat
+from tests.api.house_app import HouseApp, open_house_app, seat_players
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
 @pytest.fixture
-async def house(anyio_backend: str) -> AsyncIterator[Setting]:  # noqa: ARG001
-    """A house with somebody in every role; the table is closed."""
-    async with opened() as setting:
-        yield setting
+async def house(anyio_backend: str) -> AsyncIterator[HouseApp]:  # noqa: ARG001
+    """Open a house with an account in every role; its table is closed."""
+    async with open_house_app() as house:
+        yield house
 
 
 @pytest.fixture
-async def playing(house: Setting) -> Setting:
-    """The house with two players seated, betting open, and its staff at the table."""
-    await seat(house)
+async def house_in_play(house: HouseApp) -> HouseApp:
+    """Seat two players, open betting, and assign a dealer and a supervisor."""
+    await seat_players(house)
     house.assign("dealer")
     house.assign("supervisor")
     return house

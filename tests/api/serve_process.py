@@ -1,4 +1,4 @@
-"""`threedice serve` as a process of its own, to be started, asked, stopped and killed."""
+"""`threedice serve` in a child process, to be started, stopped and killed."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ limits = { minimum = 5, maximum = 1_000_000, differential = 1_000_000 }
 
 
 SLOWEST_START = 120
-"""Seconds; on a busy machine the interpreter alone takes many."""
+"""Seconds. On a busy machine the start of the interpreter alone takes many."""
 
 
-class Process:
-    """A server in a process of its own."""
+class ServeProcess:
+    """A server in a child process."""
 
     def __init__(self, words: list[str], data: Path) -> None:
         self._process = subprocess.Popen(
@@ -49,7 +49,7 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.said: list[str] = []
+        self.output: list[str] = []
         self._lines: Queue[str | None] = Queue()
         self._errors: list[str] = []
         self._threads = [
@@ -68,30 +68,30 @@ class Process:
         assert self._process.stderr
         self._errors.extend(self._process.stderr)
 
-    def until_listening(self) -> int:
-        """Return the port, once the server listens."""
+    def wait_until_listening(self) -> int:
+        """Wait until the server listens, and return its port."""
         while (line := self._lines.get(timeout=SLOWEST_START)) is not None:
-            self.said.append(line)
+            self.output.append(line)
             if " listens at " in line:
                 return int(line.rpartition(":")[2].rstrip("/"))
-        raise AssertionError(f"it ended with {self.end()} and said {self.said}: {self.errors}")
+        raise AssertionError(f"exit code {self.wait()}: {self.output} {self.errors}")
 
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        self._process.send_signal(how)
+    def send_signal(self, number: signal.Signals = signal.SIGTERM) -> None:
+        self._process.send_signal(number)
 
-    def limit_descriptors(self, most: int) -> None:
-        """Limit the file descriptors that the process may have; open ones stay open."""
+    def limit_descriptors(self, maximum: int) -> None:
+        """Limit the file descriptors of the process; open ones stay open."""
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (most, hard))
+        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (maximum, hard))
 
-    def end(self) -> int:
-        """Wait for the end and return the exit code."""
+    def wait(self) -> int:
+        """Wait for the process to end, and return its exit code."""
         code = self._process.wait(60)
         for thread in self._threads:
             thread.join()
         while not self._lines.empty():
             if line := self._lines.get():
-                self.said.append(line)
+                self.output.append(line)
         for stream in (self._process.stdout, self._process.stderr):
             if stream:
                 stream.close()
@@ -103,12 +103,12 @@ class Process:
 
 
 @contextmanager
-def started(data: Path, *words: str) -> Iterator[Process]:
-    """Start a server; whatever becomes of the test, it is ended."""
-    process = Process(list(words), data)
+def start_server(data: Path, *words: str) -> Iterator[ServeProcess]:
+    """Start a server, and kill it if it still runs when the context ends."""
+    process = ServeProcess(list(words), data)
     try:
         yield process
     finally:
         if process._process.poll() is None:
-            process.stop(signal.SIGKILL)
-        process.end()
+            process.send_signal(signal.SIGKILL)
+        process.wait()

@@ -1,4 +1,4 @@
-"""Two-person actions really take two people."""
+"""Two-person commands: requested by one account, approved by another."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.api.setting import opened, seat
-from tests.api.test_authorisation import code
+from tests.api.house_app import open_house_app, problem_code, seat_players
 from tests.identity.identity_cluster import SteppedClock
 from threedice import load
 from threedice.table.limits import uniform_limits
@@ -15,7 +14,7 @@ from threedice.table.limits import uniform_limits
 if TYPE_CHECKING:
     import httpx
 
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 pytestmark = pytest.mark.anyio
 
@@ -30,70 +29,75 @@ def new_limits() -> dict[str, Any]:
     return {"type": "SetLimits", "limits": command}
 
 
-async def ask_for(
-    setting: Setting, who: str = "dealer", command: dict[str, Any] | None = None
+async def open_request(
+    house: HouseApp, who: str = "dealer", command: dict[str, Any] | None = None
 ) -> httpx.Response:
     body = {"command": command or new_limits(), "reason": "a quiet night"}
-    return await setting.client(who).post("/api/tables/1/requests", json=body)
+    return await house.client(who).post("/api/tables/1/requests", json=body)
 
 
-async def test_supervisor_approves_the_request_of_a_dealer(playing: Setting) -> None:
-    opened = await ask_for(playing)
-    assert opened.status_code == 201, opened.text
-    request = opened.json()
-    assert request["command"]["by"] == {"id": playing.id("dealer"), "role": "dealer"}
+async def test_supervisor_approves_the_request_of_a_dealer(house_in_play: HouseApp) -> None:
+    response = await open_request(house_in_play)
+    assert response.status_code == 201, response.text
+    request = response.json()
+    assert request["command"]["by"] == {"id": house_in_play.id("dealer"), "role": "dealer"}
     assert "approved_by" not in request["command"]
-    pending = (await playing.client("auditor").get("/api/requests?table=1")).json()
+    pending = (await house_in_play.client("auditor").get("/api/requests?table=1")).json()
     assert [each["id"] for each in pending] == [request["id"]]
 
     path = f"/api/requests/{request['id']}/approve"
-    done = await playing.client("supervisor").post(path, json={"note": "fine"})
+    done = await house_in_play.client("supervisor").post(path, json={"note": "fine"})
     assert done.status_code == 200, done.text
     (event,) = done.json()["events"]
     assert event["type"] == "LimitsSet"
-    assert event["by"] == {"id": playing.id("dealer"), "role": "dealer"}
-    assert event["approved_by"] == {"id": playing.id("supervisor"), "role": "supervisor"}
-    after = (await playing.client("dealer").get(f"/api/requests/{request['id']}")).json()
-    assert (after["state"], after["decided_by"]) == ("approved", playing.id("supervisor"))
-    assert (await playing.client("dealer").get("/api/requests")).json() == []
+    assert event["by"] == {"id": house_in_play.id("dealer"), "role": "dealer"}
+    assert event["approved_by"] == {"id": house_in_play.id("supervisor"), "role": "supervisor"}
+    after = (await house_in_play.client("dealer").get(f"/api/requests/{request['id']}")).json()
+    assert (after["state"], after["decided_by"]) == ("approved", house_in_play.id("supervisor"))
+    assert (await house_in_play.client("dealer").get("/api/requests")).json() == []
 
 
-async def test_approver_named_in_the_request_body_is_refused(playing: Setting) -> None:
-    named = {**new_limits(), "approved_by": {"id": playing.id("supervisor"), "role": "supervisor"}}
-    before = playing.context.house.command_handler.store.head("table/1")
+async def test_approver_named_in_the_request_body_is_refused(house_in_play: HouseApp) -> None:
+    named = {
+        **new_limits(),
+        "approved_by": {"id": house_in_play.id("supervisor"), "role": "supervisor"},
+    }
+    before = house_in_play.store.head("table/1")
     for who in ("dealer", "supervisor", "pit-manager"):
-        sent = await playing.send(who, named)
-        assert (sent.status_code, code(sent)) == (403, "door/second-person")
-        assert code(await ask_for(playing, who, named)) == "door/second-person"
-    assert code(await playing.send("dealer", new_limits())) == "door/second-person"
+        sent = await house_in_play.send(who, named)
+        assert (sent.status_code, problem_code(sent)) == (403, "door/second-person")
+        assert problem_code(await open_request(house_in_play, who, named)) == "door/second-person"
+    assert problem_code(await house_in_play.send("dealer", new_limits())) == "door/second-person"
     report = {
         "type": "Report",
         "irregularity": "dice-damaged",
         "approved_by": named["approved_by"],
     }
-    assert code(await playing.send("dealer", report)) == "door/second-person"
-    assert playing.context.house.command_handler.store.head("table/1") == before
+    assert problem_code(await house_in_play.send("dealer", report)) == "door/second-person"
+    assert house_in_play.store.head("table/1") == before
 
 
-async def test_requester_cannot_decide_their_own_request(playing: Setting) -> None:
-    request = (await ask_for(playing, "supervisor")).json()["id"]
+async def test_requester_cannot_decide_their_own_request(house_in_play: HouseApp) -> None:
+    request = (await open_request(house_in_play, "supervisor")).json()["id"]
     for decision in ("approve", "decline"):
-        own = await playing.client("supervisor").post(
+        own = await house_in_play.client("supervisor").post(
             f"/api/requests/{request}/{decision}", json={}
         )
-        assert (own.status_code, code(own)) == (403, "request/own")
-    other = await playing.client("pit-manager").post(f"/api/requests/{request}/approve", json={})
+        assert (own.status_code, problem_code(own)) == (403, "request/own")
+    other = await house_in_play.client("pit-manager").post(
+        f"/api/requests/{request}/approve", json={}
+    )
     assert other.status_code == 200, other.text
 
 
 async def test_approval_requires_an_approving_role_at_the_table() -> None:
-    async with opened() as setting:
-        await seat(setting)
-        setting.assign("dealer")
-        setting.assign("supervisor", "2")
-        setting.add("second dealer", "dealer")
-        setting.assign("second dealer", "1", "dealer")
-        request = (await ask_for(setting)).json()["id"]
+    async with open_house_app() as house:
+        await seat_players(house)
+        house.assign("dealer")
+        house.assign("supervisor", "2")
+        house.add_account("second dealer", "dealer")
+        house.assign("second dealer", "1", "dealer")
+        request = (await open_request(house)).json()["id"]
         path = f"/api/requests/{request}/approve"
         for who, expected in (
             ("supervisor", "request/role"),
@@ -102,75 +106,85 @@ async def test_approval_requires_an_approving_role_at_the_table() -> None:
             ("administrator", "door/role"),
             ("player", "door/role"),
         ):
-            refused = await setting.client(who).post(path, json={})
-            assert (refused.status_code, code(refused)) == (403, expected)
-        assert (await setting.client("shift-manager").post(path, json={})).status_code == 200
+            refused = await house.client(who).post(path, json={})
+            assert (refused.status_code, problem_code(refused)) == (403, expected)
+        assert (await house.client("shift-manager").post(path, json={})).status_code == 200
 
 
-async def test_approving_a_request_twice_executes_its_command_once(playing: Setting) -> None:
-    request = (await ask_for(playing)).json()["id"]
+async def test_approving_a_request_twice_executes_its_command_once(house_in_play: HouseApp) -> None:
+    request = (await open_request(house_in_play)).json()["id"]
     path = f"/api/requests/{request}/approve"
-    first = await playing.client("supervisor").post(path, json={})
-    version = playing.context.house.command_handler.store.head("table/1").version
-    again = await playing.client("supervisor").post(path, json={})
+    first = await house_in_play.client("supervisor").post(path, json={})
+    version = house_in_play.store.head("table/1").version
+    again = await house_in_play.client("supervisor").post(path, json={})
     assert again.content == first.content
-    assert playing.context.house.command_handler.store.head("table/1").version == version
-    other = await playing.client("pit-manager").post(path, json={})
-    assert (other.status_code, code(other)) == (409, "request/decided")
+    assert house_in_play.store.head("table/1").version == version
+    other = await house_in_play.client("pit-manager").post(path, json={})
+    assert (other.status_code, problem_code(other)) == (409, "request/decided")
 
 
-async def test_approved_command_against_the_rules_is_refused(playing: Setting) -> None:
+async def test_approved_command_against_the_rules_is_refused(house_in_play: HouseApp) -> None:
     amend = {"type": "AmendResult", "dice": [1, 2, 3]}
-    request = (await ask_for(playing, command=amend)).json()["id"]
-    response = await playing.client("supervisor").post(f"/api/requests/{request}/approve", json={})
+    request = (await open_request(house_in_play, command=amend)).json()["id"]
+    response = await house_in_play.client("supervisor").post(
+        f"/api/requests/{request}/approve", json={}
+    )
     assert response.status_code == 409
-    assert code(response) == "dice/not-called"
+    assert problem_code(response) == "dice/not-called"
 
 
-async def test_declined_and_withdrawn_requests_are_never_executed(playing: Setting) -> None:
-    before = playing.context.house.command_handler.store.head("table/1")
-    declined, withdrawn = [(await ask_for(playing)).json()["id"] for _ in range(2)]
-    no = await playing.client("supervisor").post(
+async def test_declined_and_withdrawn_requests_are_never_executed(house_in_play: HouseApp) -> None:
+    before = house_in_play.store.head("table/1")
+    declined, withdrawn = [(await open_request(house_in_play)).json()["id"] for _ in range(2)]
+    refusal = await house_in_play.client("supervisor").post(
         f"/api/requests/{declined}/decline", json={"note": "no"}
     )
-    assert (no.json()["state"], no.json()["note"]) == ("declined", "no")
-    stranger = await playing.client("supervisor").post(f"/api/requests/{withdrawn}/withdraw")
-    assert code(stranger) == "request/not-own"
-    back = await playing.client("dealer").post(f"/api/requests/{withdrawn}/withdraw")
+    assert (refusal.json()["state"], refusal.json()["note"]) == ("declined", "no")
+    stranger = await house_in_play.client("supervisor").post(f"/api/requests/{withdrawn}/withdraw")
+    assert problem_code(stranger) == "request/not-own"
+    back = await house_in_play.client("dealer").post(f"/api/requests/{withdrawn}/withdraw")
     assert back.json()["state"] == "withdrawn"
     for request in (declined, withdrawn):
-        late = await playing.client("pit-manager").post(f"/api/requests/{request}/approve", json={})
-        assert (late.status_code, code(late)) == (409, "request/decided")
-    assert playing.context.house.command_handler.store.head("table/1") == before
+        late = await house_in_play.client("pit-manager").post(
+            f"/api/requests/{request}/approve", json={}
+        )
+        assert (late.status_code, problem_code(late)) == (409, "request/decided")
+    assert house_in_play.store.head("table/1") == before
 
 
 async def test_request_cannot_be_approved_after_it_expired() -> None:
     clock = SteppedClock()
-    async with opened(clock=clock) as setting:
-        await seat(setting)
-        setting.assign("dealer")
-        request = (await ask_for(setting)).json()["id"]
+    async with open_house_app(clock=clock) as house:
+        await seat_players(house)
+        house.assign("dealer")
+        request = (await open_request(house)).json()["id"]
         clock.move(16 * 60)
-        setting.tokens.clear()
-        late = await setting.client("pit-manager").post(f"/api/requests/{request}/approve", json={})
-        assert (late.status_code, code(late)) == (409, "request/expired")
-        assert (await setting.client("pit-manager").get("/api/requests")).json() == []
+        house.tokens.clear()
+        late = await house.client("pit-manager").post(f"/api/requests/{request}/approve", json={})
+        assert (late.status_code, problem_code(late)) == (409, "request/expired")
+        assert (await house.client("pit-manager").get("/api/requests")).json() == []
 
 
-async def test_request_of_a_dealer_whose_assignment_ended_is_not_executed(playing: Setting) -> None:
-    request = (await ask_for(playing)).json()["id"]
-    (post,) = playing.people.assignments.current(account=playing.id("dealer"))
-    playing.people.assignments.end(post.id)
-    response = await playing.client("pit-manager").post(f"/api/requests/{request}/approve", json={})
-    assert (response.status_code, code(response)) == (403, "door/role")
+async def test_request_of_a_dealer_whose_assignment_ended_is_not_executed(
+    house_in_play: HouseApp,
+) -> None:
+    request = (await open_request(house_in_play)).json()["id"]
+    (post,) = house_in_play.identity.assignments.current(account=house_in_play.id("dealer"))
+    house_in_play.identity.assignments.end(post.id)
+    response = await house_in_play.client("pit-manager").post(
+        f"/api/requests/{request}/approve", json={}
+    )
+    assert (response.status_code, problem_code(response)) == (403, "door/role")
 
 
-async def test_only_two_person_commands_can_be_requested(playing: Setting) -> None:
-    single = await ask_for(playing, command={"type": "CloseBetting"})
-    assert (single.status_code, code(single)) == (422, "input/wrong")
-    assert (await ask_for(playing, command={"type": "SetLimits"})).status_code == 422
-    assert code(await ask_for(playing, "player")) == "door/role"
-    forged = {**new_limits(), "by": {"id": playing.id("pit-manager"), "role": "pit-manager"}}
-    assert code(await ask_for(playing, command=forged)) == "door/by"
-    missing = await playing.client("pit-manager").post("/api/requests/nothing/approve", json={})
-    assert (missing.status_code, code(missing)) == (404, "unknown/id")
+async def test_only_two_person_commands_can_be_requested(house_in_play: HouseApp) -> None:
+    single = await open_request(house_in_play, command={"type": "CloseBetting"})
+    assert (single.status_code, problem_code(single)) == (422, "input/wrong")
+    assert (await open_request(house_in_play, command={"type": "SetLimits"})).status_code == 422
+    assert problem_code(await open_request(house_in_play, "player")) == "door/role"
+    forged = {**new_limits(), "by": {"id": house_in_play.id("pit-manager"), "role": "pit-manager"}}
+    assert problem_code(await open_request(house_in_play, command=forged)) == "door/by"
+    missing = await house_in_play.client("pit-manager").post(
+        "/api/requests/nothing/approve", json={}
+    )
+    assert (missing.status_code, problem_code(missing)) == (404, "unknown/id")

@@ -1,4 +1,4 @@
-"""`house.toml`: read strictly, and told what is wrong."""
+"""`house.toml`: what is valid, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from threedice.rulebook import load
 from threedice.table.limits import StakeRange
 
 DOCUMENT = Path(__file__).parents[2] / "docs/how-to/house-file.md"
-GOOD = re.search(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.S)
-assert GOOD is not None
-TEXT = GOOD[1]
+DOCUMENTED = re.search(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.S)
+assert DOCUMENTED is not None
+HOUSE_FILE = DOCUMENTED[1]
 
 
-def read(folder: Path, text: str) -> HouseConfig:
+def load_text(folder: Path, text: str) -> HouseConfig:
     file = folder / "house.toml"
     file.write_text(text, encoding="utf-8")
     return load_config(file)
 
 
 def test_documented_house_file_is_valid(tmp_path: Path) -> None:
-    house = read(tmp_path, TEXT)
+    house = load_text(tmp_path, HOUSE_FILE)
 
     assert (house.name, house.currency, house.gaming_day_starts) == (
         "Threedice Palace", "SGD", time(6),
@@ -52,7 +52,7 @@ def test_documented_house_file_is_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "told"),
+    ("was", "now", "key"),
     [
         ('currency = "SGD"', 'currency = "dollars"', "currency"),
         ('time_zone = "Asia/Singapore"', 'time_zone = "Asia/Nowhere"', "time_zone"),
@@ -74,28 +74,28 @@ def test_documented_house_file_is_valid(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_setting_is_reported_with_its_key(
-    was: str, now: str, told: str, tmp_path: Path
+    was: str, now: str, key: str, tmp_path: Path
 ) -> None:
-    assert was in TEXT
+    assert was in HOUSE_FILE
 
     with pytest.raises(RulebookError) as refused:
-        read(tmp_path, TEXT.replace(was, now))
+        load_text(tmp_path, HOUSE_FILE.replace(was, now))
 
-    assert told in str(refused.value)
+    assert key in str(refused.value)
     assert str(refused.value).startswith("house.toml: ")
 
 
 def test_house_file_without_tables_is_refused(tmp_path: Path) -> None:
     text = 'name = "x"\ncurrency = "SGD"\ntime_zone = "UTC"\n[tables]\n'
     with pytest.raises(RulebookError, match=r"add \[tables.NAME\]"):
-        read(tmp_path, text)
+        load_text(tmp_path, text)
 
 
 def test_missing_or_malformed_house_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         load_config(tmp_path / "nothing.toml")
     with pytest.raises(InvalidInput, match="is not valid TOML"):
-        read(tmp_path, "name = ")
+        load_text(tmp_path, "name = ")
 
 
 def test_every_key_of_the_house_file_is_documented() -> None:

@@ -1,4 +1,4 @@
-"""What a player sees of a table: the felt, the totals, his own; and nothing of anybody else's."""
+"""Audiences of events and views: players see the felt, the totals and their own bets only."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SHOOTERS = (
     table_events.ShooterWon,
     table_events.ShooterLost,
 )
-"""Everybody sees who has the dice."""
+"""Events that name the shooter, who is public."""
 
 STEPS = 150
 
@@ -91,12 +91,12 @@ def test_player_events_never_name_another_player(
         seen = event_for_player(event, viewer)
         if seen is None or isinstance(seen, SHOOTERS):
             continue
-        said = msgspec.json.encode(without_actors(seen))
-        assert not [name for name in others if f'"{name}"'.encode() in said], said
+        content = msgspec.json.encode(without_actors(seen))
+        assert not [name for name in others if f'"{name}"'.encode() in content], content
 
 
 def without_actors(event: Any) -> dict[str, Any]:
-    """Return what an event says, but for who of the staff did it, or who threw."""
+    """Return the fields of an event, except for the staff who acted and the shooter."""
     fields: dict[str, Any] = msgspec.to_builtins(event)
     return {name: each for name, each in fields.items() if not _is_actor(each)}
 
@@ -110,13 +110,15 @@ def _is_actor(value: Any) -> bool:
 def test_player_events_do_not_reveal_which_other_player_acted(
     events: list[table_events.AnyEvent],
 ) -> None:
-    """Two others who change names, stacks and winnings among themselves look just the same."""
+    """Events look the same when two other players swap places."""
     viewer, one, other = PLAYERS[0], PLAYERS[1], PLAYERS[2]
     for event in events:
         if isinstance(event, SHOOTERS):
             continue
-        swapped = renamed(event, {one: other, other: one})
-        assert acted(event_for_player(swapped, viewer)) == acted(event_for_player(event, viewer))
+        swapped = rename_players(event, {one: other, other: one})
+        assert content_of(event_for_player(swapped, viewer)) == content_of(
+            event_for_player(event, viewer)
+        )
         assert spot_total_changes(swapped) == spot_total_changes(event)
 
 
@@ -127,17 +129,17 @@ def test_player_events_do_not_reveal_winnings_or_stacks_of_others(
 ) -> None:
     viewer = PLAYERS[0]
     for event in events:
-        assert event_for_player(enriched(event, viewer, more), viewer) == event_for_player(
+        assert event_for_player(enrich_others(event, viewer, more), viewer) == event_for_player(
             event, viewer
         )
 
 
-def acted(event: Any) -> dict[str, Any] | None:
+def content_of(event: Any) -> dict[str, Any] | None:
     return None if event is None else without_actors(event)
 
 
-def renamed(event: table_events.AnyEvent, names: dict[str, str]) -> table_events.AnyEvent:
-    """Return an event with players' names changed, wherever they stand."""
+def rename_players(event: table_events.AnyEvent, names: dict[str, str]) -> table_events.AnyEvent:
+    """Return an event with the names of players replaced everywhere."""
 
     def change(value: Any) -> Any:
         if isinstance(value, dict):
@@ -150,8 +152,8 @@ def renamed(event: table_events.AnyEvent, names: dict[str, str]) -> table_events
     return msgspec.convert(changed, type(event))
 
 
-def enriched(event: table_events.AnyEvent, viewer: str, more: int) -> table_events.AnyEvent:
-    """Return an event in which everybody else wins, buys and carries away so much more."""
+def enrich_others(event: table_events.AnyEvent, viewer: str, more: int) -> table_events.AnyEvent:
+    """Return an event in which the other players win, buy and carry away more."""
     match event:
         case (
             table_events.BoughtIn()
@@ -207,14 +209,14 @@ def test_float_drop_and_reasons_are_hidden_from_players() -> None:
     assert public_event(closed) == table_events.TableClosed(
         carried_away=[], float_amount=0, drop=0, by=by
     )
-    assert player_events(closed) == {"ann": replaced(closed, float_amount=0, drop=0)}
+    assert player_events(closed) == {"ann": replace_fields(closed, float_amount=0, drop=0)}
     assert public_event(table_events.FloatFilled(amount=1, by=by)) is None
-    told = house_events.PlayersNotified(round=1, players=["ann", "bob"], outcome="void")
-    assert player_events(told)["bob"] == replaced(told, players=["bob"])
-    assert public_event(told) == replaced(told, players=[])
+    notice = house_events.PlayersNotified(round=1, players=["ann", "bob"], outcome="void")
+    assert player_events(notice)["bob"] == replace_fields(notice, players=["bob"])
+    assert public_event(notice) == replace_fields(notice, players=[])
 
 
-def replaced(event: Any, **changes: Any) -> Any:
+def replace_fields(event: Any, **changes: Any) -> Any:
     return msgspec.structs.replace(event, **changes)
 
 
@@ -238,20 +240,20 @@ def states(
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("mode", ["refuse", "record"])
 def test_totals_folded_from_events_match_the_table_view(game: str, mode: LimitMode) -> None:
-    """A client that draws the view once and follows the changes always has the true totals."""
+    """A client that reads the view once and applies every change has the current totals."""
     rules, totals, standing = load(game), dict[str, int](), dict[str, int]()
     for _, house_table, event in states(drive(game, mode, 7)):
-        totals, standing = followed(event, totals, standing)
+        totals, standing = fold_totals(event, totals, standing)
         shown = build_table_view(rules, house_table, 1, "player", PLAYERS[0])
         assert {spot: total for spot, total in totals.items() if total} == (
             shown.round.totals if shown.round else {}
         )
 
 
-def followed(
+def fold_totals(
     event: table_events.AnyEvent, totals: dict[str, int], standing: dict[str, int]
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Do what a client does with totals."""
+    """Apply an event to the totals of a client."""
     match event:
         case table_events.RoundStarted():
             return standing, {}
@@ -303,10 +305,10 @@ def encoded(shown: TableView) -> bytes:
     return msgspec.json.encode(shown)
 
 
-# --- what is told -------------------------------------------------------------------------------
+# --- encoded messages ---------------------------------------------------------------------------
 
 
-def said(text: str) -> list[dict[str, Any]]:
+def events_in(text: str) -> list[dict[str, Any]]:
     message = msgspec.json.decode(text)
     assert message["type"] == "events"
     events: list[dict[str, Any]] = message["events"]
@@ -317,25 +319,27 @@ def said(text: str) -> list[dict[str, Any]]:
 def test_each_audience_receives_every_version_exactly_once(game: str) -> None:
     entries = entries_of(drive(game, "refuse", 5))
     whole = encode_for_audiences(entries, staff=True, players=PLAYERS)
-    assert [each["version"] for each in said(whole.staff.text)] == list(range(1, len(entries) + 1))
+    assert [each["version"] for each in events_in(whole.staff.text)] == list(
+        range(1, len(entries) + 1)
+    )
     for player in (*PLAYERS, ""):
         alone = [
             item
             for chunk in split_entries(entries)
-            for item in said(
+            for item in events_in(
                 encode_for_audiences(chunk, staff=False, players=(player,))
                 .message_for("player", player)
                 .text
             )
         ]
-        assert alone == said(whole.message_for("player", player).text)
+        assert alone == events_in(whole.message_for("player", player).text)
         assert [each["version"] for each in alone] == list(range(1, len(entries) + 1))
 
 
 def test_staff_receive_events_as_stored() -> None:
     entries = entries_of(drive(GAMES[0], "record", 9))
-    told = said(encode_for_audiences(entries, staff=True, players=()).staff.text)
-    assert [each["event"] for each in told] == [msgspec.json.decode(each.data) for each in entries]
+    items = events_in(encode_for_audiences(entries, staff=True, players=()).staff.text)
+    assert [each["event"] for each in items] == [msgspec.json.decode(each.data) for each in entries]
 
 
 def test_unaffected_players_share_one_encoded_message() -> None:
@@ -343,12 +347,14 @@ def test_unaffected_players_share_one_encoded_message() -> None:
     placed = table_events.BetPlaced(
         player="ann", spot="big", area="", amount=50, number=1, manner="self", by=by
     )
-    told = encode_for_audiences(entries_of([placed]), staff=False, players=("ann", "bob", "cat"))
-    assert told.message_for("player", "bob") is told.message_for("player", "cat")
-    (hers,), (theirs,) = (
-        said(told.message_for("player", "ann").text),
-        said(told.message_for("player", "bob").text),
+    messages = encode_for_audiences(
+        entries_of([placed]), staff=False, players=("ann", "bob", "cat")
     )
-    assert hers["event"]["player"] == "ann"
-    assert theirs["event"] is None
-    assert hers["totals"] == theirs["totals"] == {"big": 50}
+    assert messages.message_for("player", "bob") is messages.message_for("player", "cat")
+    (own,), (others,) = (
+        events_in(messages.message_for("player", "ann").text),
+        events_in(messages.message_for("player", "bob").text),
+    )
+    assert own["event"]["player"] == "ann"
+    assert others["event"] is None
+    assert own["totals"] == others["totals"] == {"big": 50}

@@ -1,4 +1,4 @@
-"""A table's channel: from which version whom it tells, and how much it makes for how many."""
+"""The channel of a table: which subscribers receive which events, in how many messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from tests.house.house_driver import People as Asking
+from tests.house.house_driver import People
 from threedice.api.auth.authentication import Caller
 from threedice.api.live.channel import Channel, Subscriber
 from threedice.house import CommandHandler
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-class Setting:
-    """A table whose channel is opened and fed by hand."""
+class ChannelHarness:
+    """A table with a command handler and a feed, whose channels a test opens."""
 
     def __init__(self, handler: CommandHandler, feed: Feed) -> None:
         self.handler, self.feed = handler, feed
-        self.asking = Asking(handler)
+        self.people = People(handler)
         self.failures: list[Exception] = []
 
     def channel(self, version: int) -> Channel:
@@ -41,18 +41,18 @@ class Setting:
 
     async def bet(self, count: int) -> None:
         for _ in range(count):
-            await self.asking.bet("ann", 5, "big")
+            await self.people.bet("ann", 5, "big")
 
 
 @pytest.fixture
-async def setting() -> AsyncIterator[Setting]:
+async def harness() -> AsyncIterator[ChannelHarness]:
     store = MemoryStore()
     async with CommandHandler(store) as handler, Feed(store) as feed:
-        setting = Setting(handler, feed)
-        await setting.asking.open(stacks={"ann": 100_000, "bob": 100_000})
-        await setting.asking.play("open betting")
+        harness = ChannelHarness(handler, feed)
+        await harness.people.open(stacks={"ann": 100_000, "bob": 100_000})
+        await harness.people.play("open betting")
         handler.streams.publish = feed.publish
-        yield setting
+        yield harness
 
 
 def subscriber(
@@ -67,7 +67,7 @@ def subscriber(
     return made
 
 
-async def told(listener: Subscriber) -> list[dict[str, Any]]:
+async def next_events(listener: Subscriber) -> list[dict[str, Any]]:
     async with asyncio.timeout(20):
         text = await listener.next_message()
     assert text is not None
@@ -75,37 +75,41 @@ async def told(listener: Subscriber) -> list[dict[str, Any]]:
     return events
 
 
-async def test_channel_refuses_a_subscriber_that_is_behind(setting: Setting) -> None:
-    channel = setting.channel(setting.version)
-    assert not channel.attach(subscriber(setting.version - 1))
-    level = subscriber(setting.version)
+async def test_channel_refuses_a_subscriber_that_is_behind(harness: ChannelHarness) -> None:
+    channel = harness.channel(harness.version)
+    assert not channel.attach(subscriber(harness.version - 1))
+    level = subscriber(harness.version)
     assert channel.attach(level)
-    await setting.bet(1)
-    assert [each["version"] for each in await told(level)] == [setting.version]
+    await harness.bet(1)
+    assert [each["version"] for each in await next_events(level)] == [harness.version]
     channel.close()
 
 
-async def test_subscriber_ahead_of_the_channel_receives_only_newer_events(setting: Setting) -> None:
-    """A client of another server may come with a version that this one has yet to read."""
-    start = setting.version
-    setting.handler.streams.publish = None  # as if another server wrote
-    await setting.bet(5)
-    channel = setting.channel(start)
+async def test_subscriber_ahead_of_the_channel_receives_only_newer_events(
+    harness: ChannelHarness,
+) -> None:
+    """A client of another server may have seen a version that this server has yet to read."""
+    start = harness.version
+    harness.handler.streams.publish = None  # as if another server wrote
+    await harness.bet(5)
+    channel = harness.channel(start)
     further, level = subscriber(start + 3), subscriber(start)
     assert channel.attach(further)
     assert channel.attach(level)
-    setting.feed.notify_versions({"table/1": start + 5})
-    assert [each["version"] for each in await told(further)] == [start + 4, start + 5]
-    assert [each["version"] for each in await told(level)] == list(range(start + 1, start + 6))
-    setting.handler.streams.publish = setting.feed.publish
-    await setting.bet(1)
-    assert [each["version"] for each in await told(further)] == [start + 6]
+    harness.feed.notify_versions({"table/1": start + 5})
+    assert [each["version"] for each in await next_events(further)] == [start + 4, start + 5]
+    assert [each["version"] for each in await next_events(level)] == list(
+        range(start + 1, start + 6)
+    )
+    harness.handler.streams.publish = harness.feed.publish
+    await harness.bet(1)
+    assert [each["version"] for each in await next_events(further)] == [start + 6]
     channel.close()
 
 
-async def test_subscribers_with_equal_views_share_one_frame(setting: Setting) -> None:
+async def test_subscribers_with_equal_views_share_one_frame(harness: ChannelHarness) -> None:
     written: dict[str, bytes] = {}
-    channel = setting.channel(setting.version)
+    channel = harness.channel(harness.version)
     listeners = []
     for name in ("bob", "cat", "ann", ""):
         audience: AudienceKind = "player" if name else "staff"
@@ -114,11 +118,11 @@ async def test_subscribers_with_equal_views_share_one_frame(setting: Setting) ->
             written[name] = frame
             return True
 
-        listeners.append(subscriber(setting.version, audience, name, write))
+        listeners.append(subscriber(harness.version, audience, name, write))
         assert channel.attach(listeners[-1])
     waiting = [asyncio.create_task(each.next_message()) for each in listeners]
     await asyncio.sleep(0)
-    await setting.bet(1)
+    await harness.bet(1)
     while len(written) < 4:
         await asyncio.sleep(0)
     assert written["bob"] is written["cat"]
@@ -130,55 +134,55 @@ async def test_subscribers_with_equal_views_share_one_frame(setting: Setting) ->
     channel.close()
 
 
-async def test_frames_refused_by_the_socket_are_queued_in_order(setting: Setting) -> None:
-    channel = setting.channel(setting.version)
-    listener = subscriber(setting.version, write=lambda _frame: False)
+async def test_frames_refused_by_the_socket_are_queued_in_order(harness: ChannelHarness) -> None:
+    channel = harness.channel(harness.version)
+    listener = subscriber(harness.version, write=lambda _frame: False)
     channel.attach(listener)
-    start = setting.version
+    start = harness.version
     waiting = asyncio.create_task(listener.next_message())
     await asyncio.sleep(0)
-    await setting.bet(3)
+    await harness.bet(3)
     async with asyncio.timeout(20):
         first = await waiting
     assert first is not None
     seen = [each["version"] for each in msgspec.json.decode(first)["events"]]
     while seen[-1] < start + 3:
-        seen += [each["version"] for each in await told(listener)]
+        seen += [each["version"] for each in await next_events(listener)]
     assert seen == [start + 1, start + 2, start + 3]
     channel.close()
 
 
-async def test_direct_writes_never_overtake_queued_frames(setting: Setting) -> None:
-    channel, tried = setting.channel(setting.version), list[bytes]()
+async def test_direct_writes_never_overtake_queued_frames(harness: ChannelHarness) -> None:
+    channel, frames = harness.channel(harness.version), list[bytes]()
 
     def write(frame: bytes) -> bool:
-        tried.append(frame)
-        return len(tried) > 1
+        frames.append(frame)
+        return len(frames) > 1
 
-    listener, start = subscriber(setting.version, write=write), setting.version
+    listener, start = subscriber(harness.version, write=write), harness.version
     channel.attach(listener)
     waiting = asyncio.create_task(listener.next_message())
     await asyncio.sleep(0)
-    await setting.bet(1)
+    await harness.bet(1)
     async with asyncio.timeout(20):
-        assert await waiting is not None  # refused by the socket, so the writer has it
-    other = subscriber(setting.version)
+        assert await waiting is not None  # refused by the socket, so it was queued
+    other = subscriber(harness.version)
     channel.attach(other)
-    await setting.bet(1)
-    await told(other)
-    assert len(tried) == 1
-    assert [each["version"] for each in await told(listener)] == [start + 2]
+    await harness.bet(1)
+    await next_events(other)
+    assert len(frames) == 1
+    assert [each["version"] for each in await next_events(listener)] == [start + 2]
     channel.close()
 
 
-async def test_events_committed_together_are_sent_in_one_message(setting: Setting) -> None:
-    channel, listener = setting.channel(setting.version), subscriber(setting.version)
+async def test_events_committed_together_are_sent_in_one_message(harness: ChannelHarness) -> None:
+    channel, listener = harness.channel(harness.version), subscriber(harness.version)
     channel.attach(listener)
-    start = setting.version
-    await asyncio.gather(*(setting.asking.bet("ann", 5, "big") for _ in range(200)))
-    messages = [await told(listener)]
+    start = harness.version
+    await asyncio.gather(*(harness.people.bet("ann", 5, "big") for _ in range(200)))
+    messages = [await next_events(listener)]
     while messages[-1][-1]["version"] < start + 200:
-        messages.append(await told(listener))
+        messages.append(await next_events(listener))
     assert len(messages) < 100
     assert [each["version"] for events in messages for each in events] == list(
         range(start + 1, start + 201)
@@ -186,17 +190,17 @@ async def test_events_committed_together_are_sent_in_one_message(setting: Settin
     channel.close()
 
 
-async def test_detached_subscriber_receives_nothing(setting: Setting) -> None:
+async def test_detached_subscriber_receives_nothing(harness: ChannelHarness) -> None:
     channel, one, other = (
-        setting.channel(setting.version),
-        subscriber(setting.version),
-        subscriber(setting.version),
+        harness.channel(harness.version),
+        subscriber(harness.version),
+        subscriber(harness.version),
     )
     channel.attach(one)
     channel.attach(other)
     channel.detach(one)
-    await setting.bet(1)
-    await told(other)
+    await harness.bet(1)
+    await next_events(other)
     waiting = asyncio.create_task(one.next_message())
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -204,13 +208,13 @@ async def test_detached_subscriber_receives_nothing(setting: Setting) -> None:
     channel.close()
 
 
-async def test_closed_channel_unsubscribes_from_the_feed(setting: Setting) -> None:
-    channel, listener = setting.channel(setting.version), subscriber(setting.version)
+async def test_closed_channel_unsubscribes_from_the_feed(harness: ChannelHarness) -> None:
+    channel, listener = harness.channel(harness.version), subscriber(harness.version)
     channel.attach(listener)
-    await setting.bet(1)
-    await told(listener)
-    assert setting.feed.subscriber_count() == 1
+    await harness.bet(1)
+    await next_events(listener)
+    assert harness.feed.subscriber_count() == 1
     channel.close()
-    while setting.feed.subscriber_count():
+    while harness.feed.subscriber_count():
         await asyncio.sleep(0)
-    assert not setting.failures
+    assert not harness.failures

@@ -1,4 +1,4 @@
-"""Frames made once for many sockets are frames as everybody reads them."""
+"""WebSocket frames that are encoded once for many sockets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from websockets.streams import StreamReader
 from threedice.api.live.messages import EncodedMessage
 
 
-def read(data: bytes) -> Frame:
-    """Read a frame as a client does."""
+def parse_frame(data: bytes) -> Frame:
+    """Parse a frame as a client does."""
     reader = StreamReader()
     reader.feed_data(data)
     reader.feed_eof()
@@ -26,7 +26,7 @@ def read(data: bytes) -> Frame:
 
 @given(st.text())
 def test_message_is_encoded_as_one_final_text_frame(text: str) -> None:
-    frame = read(EncodedMessage(text).frame)
+    frame = parse_frame(EncodedMessage(text).frame)
     assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
     assert bytes(frame.data).decode() == text
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from tests.api.setting import BET, ORIGIN, opened, seat
-from tests.api.test_authorisation import PAGES, code, routes
+from tests.api.house_app import BET, ORIGIN, open_house_app, problem_code, seat_players
+from tests.api.test_authorisation import PAGES, routes
 from tests.identity.identity_cluster import HERE, PASSWORD, THERE
 from threedice.api.auth.authentication import check_request
 from threedice.api.http import requests
@@ -22,15 +22,15 @@ from threedice.api.routes.house import require_local_or_permission
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 pytestmark = pytest.mark.anyio
 
 
-# --- where a request comes from -----------------------------------------------------------------
+# --- origin and host ----------------------------------------------------------------------------
 
 
-ELSEWHERE: list[dict[str, str]] = [
+CROSS_SITE_HEADERS: list[dict[str, str]] = [
     {"Origin": "https://elsewhere.test"},
     {"Origin": "null"},
     {"Origin": "http://house.test:8080"},
@@ -42,71 +42,71 @@ ELSEWHERE: list[dict[str, str]] = [
 ]
 
 
-async def test_cross_site_requests_are_refused(playing: Setting) -> None:
-    before = playing.context.house.command_handler.store.head("table/1")
-    bet = {**BET, "player": playing.id("player")}
-    for headers in ELSEWHERE:
-        client = playing.client("player", **headers)
+async def test_cross_site_requests_are_refused(house_in_play: HouseApp) -> None:
+    before = house_in_play.store.head("table/1")
+    bet = {**BET, "player": house_in_play.id("player")}
+    for headers in CROSS_SITE_HEADERS:
+        client = house_in_play.client("player", **headers)
         response = await client.post(
             "/api/tables/1/commands", json=bet, headers={"Idempotency-Key": "k"}
         )
-        assert (response.status_code, code(response)) == (403, "door/origin")
-        for method, path, _ in routes(playing.app):
+        assert (response.status_code, problem_code(response)) == (403, "door/origin")
+        for method, path, _ in routes(house_in_play.app):
             if method != "GET":
                 response = await client.request(method, path.replace("{", "").replace("}", ""))
-                assert code(response) == "door/origin", path
-    assert playing.context.house.command_handler.store.head("table/1") == before
+                assert problem_code(response) == "door/origin", path
+    assert house_in_play.store.head("table/1") == before
 
 
 async def test_cookie_without_an_origin_is_refused_for_writes(
-    playing: Setting,
+    house_in_play: HouseApp,
 ) -> None:
-    client = playing.client("player")
+    client = house_in_play.client("player")
     del client.headers["Origin"]
-    assert code(await client.post("/api/session/lock")) == "door/origin"
+    assert problem_code(await client.post("/api/session/lock")) == "door/origin"
     assert (await client.get("/api/session")).status_code == 200
-    said = await client.post("/api/session/lock", headers={"Sec-Fetch-Site": "same-origin"})
-    assert said.status_code == 204
+    same_origin = await client.post("/api/session/lock", headers={"Sec-Fetch-Site": "same-origin"})
+    assert same_origin.status_code == 204
 
 
-async def test_api_token_needs_no_origin(playing: Setting) -> None:
-    made = playing.people.tokens.create(playing.id("player"), "bot", ["play"])
-    client = playing.client(Authorization=f"Bearer {made.token}")
+async def test_api_token_needs_no_origin(house_in_play: HouseApp) -> None:
+    made = house_in_play.identity.tokens.create(house_in_play.id("player"), "bot", ["play"])
+    client = house_in_play.client(Authorization=f"Bearer {made.token}")
     del client.headers["Origin"]
-    bet = {**BET, "player": playing.id("player")}
+    bet = {**BET, "player": house_in_play.id("player")}
     response = await client.post(
         "/api/tables/1/commands", json=bet, headers={"Idempotency-Key": "k"}
     )
     assert response.status_code == 200, response.text
 
 
-async def test_responses_carry_no_cors_headers(house: Setting) -> None:
+async def test_responses_carry_no_cors_headers(house: HouseApp) -> None:
     client = house.client("player", Origin="https://elsewhere.test")
     for method in ("GET", "OPTIONS"):
         response = await client.request(method, "/api/tables")
         assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-async def test_request_for_a_foreign_host_is_refused(house: Setting) -> None:
+async def test_request_for_a_foreign_host_is_refused(house: HouseApp) -> None:
     client = house.client("player", Host="rebound.test")
     response = await client.get("/api/session")
-    assert (response.status_code, code(response)) == (421, "door/host")
+    assert (response.status_code, problem_code(response)) == (421, "door/host")
     assert (await client.get("/health")).status_code == 200
 
 
-async def test_request_with_two_host_headers_is_refused(playing: Setting) -> None:
+async def test_request_with_two_host_headers_is_refused(house_in_play: HouseApp) -> None:
     hosts = [("Host", "house.test"), ("Host", "elsewhere.test")]
     for each in (hosts, hosts[::-1], [hosts[0]] * 2):
         request = httpx.Request("GET", f"{ORIGIN}/api/house", headers=each)
-        response = await playing.client().send(request)
-        assert (response.status_code, code(response)) == (400, "door/malformed")
+        response = await house_in_play.client().send(request)
+        assert (response.status_code, problem_code(response)) == (400, "door/malformed")
         assert "JSON" not in response.json()["detail"]
 
 
-# --- what a request brings along ----------------------------------------------------------------
+# --- body, headers and path ---------------------------------------------------------------------
 
 
-NO_COMMANDS = [
+INVALID_COMMANDS = [
     (b"", 400),
     (b"{", 400),
     (b"{}", 422),
@@ -130,11 +130,11 @@ NO_COMMANDS = [
 ]
 
 
-async def test_body_that_is_not_a_valid_command_is_refused(playing: Setting) -> None:
-    for who, (body, status) in product(("player", "dealer"), NO_COMMANDS):
-        response = await playing.client(who).post(
+async def test_body_that_is_not_a_valid_command_is_refused(house_in_play: HouseApp) -> None:
+    for who, (body, status) in product(("player", "dealer"), INVALID_COMMANDS):
+        response = await house_in_play.client(who).post(
             "/api/tables/1/commands",
-            content=body.replace(b"ID", playing.id("player").encode()),
+            content=body.replace(b"ID", house_in_play.id("player").encode()),
             headers={"Idempotency-Key": "k", "Content-Type": "application/json"},
         )
         assert response.status_code == status, (body[:80], response.text)
@@ -142,28 +142,28 @@ async def test_body_that_is_not_a_valid_command_is_refused(playing: Setting) -> 
         assert response.json()["code"] in ("door/form", "door/malformed")
 
 
-async def test_body_over_64_kib_is_refused(playing: Setting) -> None:
+async def test_body_over_64_kib_is_refused(house_in_play: HouseApp) -> None:
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
-    client = playing.client("player")
-    bet = json.dumps({**BET, "player": playing.id("player")}).encode()
+    client = house_in_play.client("player")
+    bet = json.dumps({**BET, "player": house_in_play.id("player")}).encode()
     just = await client.post(
         "/api/tables/1/commands", content=bet.ljust(MAX_BODY_BYTES), headers=headers
     )
     assert just.status_code == 200
 
-    async def dripping() -> AsyncIterator[bytes]:
+    async def slow_body() -> AsyncIterator[bytes]:
         for _ in range(MAX_BODY_BYTES // 1024 + 1):
             yield b" " * 1024
 
     for path in ("/api/tables/1/commands", "/api/session"):
-        for content in (b" " * (MAX_BODY_BYTES + 1), dripping()):
+        for content in (b" " * (MAX_BODY_BYTES + 1), slow_body()):
             response = await client.post(path, content=content, headers=headers)
-            assert (response.status_code, code(response)) == (413, "door/too-large")
+            assert (response.status_code, problem_code(response)) == (413, "door/too-large")
 
 
 async def test_declared_length_over_the_limit_is_refused_before_reading() -> None:
     async def receive() -> Any:
-        pytest.fail("it was read")
+        pytest.fail("the body was read")
 
     with pytest.raises(HttpProblem, match="at most"):
         await read_body(receive, {b"content-length": b"65537"})
@@ -185,23 +185,23 @@ async def test_disconnect_while_reading_a_body_is_detected() -> None:
         await read_body(receive, {})
 
 
-async def test_body_of_another_media_type_is_refused(playing: Setting) -> None:
+async def test_body_of_another_media_type_is_refused(house_in_play: HouseApp) -> None:
     kinds = ("text/plain", "application/x-www-form-urlencoded", "", "multipart/form-data")
     for kind, path in product(kinds, ("/api/tables/1/commands", "/api/session")):
-        response = await playing.client("player").post(
+        response = await house_in_play.client("player").post(
             path, content=b"{}", headers={"Idempotency-Key": "k", "Content-Type": kind}
         )
-        assert (response.status_code, code(response)) == (415, "door/media-type")
+        assert (response.status_code, problem_code(response)) == (415, "door/media-type")
 
 
-async def test_command_without_a_valid_idempotency_key_is_refused(playing: Setting) -> None:
-    bet = {**BET, "player": playing.id("player")}
+async def test_command_without_a_valid_idempotency_key_is_refused(house_in_play: HouseApp) -> None:
+    bet = {**BET, "player": house_in_play.id("player")}
     for key in ("", " ", "a b", "a/b", "é", "x" * 101, '"', "a\tb"):
         headers = {b"Idempotency-Key": key.encode()} if key else {}
-        response = await playing.client("player").post(
+        response = await house_in_play.client("player").post(
             "/api/tables/1/commands", json=bet, headers=headers
         )
-        assert (response.status_code, code(response)) == (400, "door/key")
+        assert (response.status_code, problem_code(response)) == (400, "door/key")
 
 
 QUERIES = [
@@ -218,13 +218,13 @@ QUERIES = [
 ]
 
 
-async def test_query_parameters_are_validated(playing: Setting) -> None:
+async def test_query_parameters_are_validated(house_in_play: HouseApp) -> None:
     for query, status in QUERIES:
-        response = await playing.client("player").get(f"/api/tables/1/results?{query}")
+        response = await house_in_play.client("player").get(f"/api/tables/1/results?{query}")
         assert response.status_code == status, response.text
 
 
-NOWHERE = [
+UNKNOWN_PATHS = [
     "/api/tables/nothing",
     "/api/tables/..%2F..%2Fetc",
     "/api/tables/" + "x" * 101,
@@ -241,53 +241,53 @@ NOWHERE = [
 ]
 
 
-async def test_unknown_path_returns_a_404_problem(playing: Setting) -> None:
-    for path in NOWHERE:
-        response = await playing.client("pit-manager").get(path)
+async def test_unknown_path_returns_a_404_problem(house_in_play: HouseApp) -> None:
+    for path in UNKNOWN_PATHS:
+        response = await house_in_play.client("pit-manager").get(path)
         assert response.status_code == 404, (path, response.text)
         assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_requests_for_unknown_tables_load_no_stream(playing: Setting) -> None:
-    client = playing.client("pit-manager")
+async def test_requests_for_unknown_tables_load_no_stream(house_in_play: HouseApp) -> None:
+    client = house_in_play.client("pit-manager")
     for path in ("", "/results", "/exposure", "/room", "/sheet", "/game", "/shift", "/rounds/1"):
         assert (await client.get(f"/api/tables/guess{path}")).status_code == 404
-    response = await playing.send("pit-manager", {"type": "OpenBetting"}, table="guess")
+    response = await house_in_play.send("pit-manager", {"type": "OpenBetting"}, table="guess")
     assert response.status_code == 404
-    assert playing.context.house.command_handler.streams.loaded.get("table/guess") is None
+    assert house_in_play.handler.streams.loaded.get("table/guess") is None
 
 
-async def test_unsupported_method_is_refused_with_an_allow_header(house: Setting) -> None:
+async def test_unsupported_method_is_refused_with_an_allow_header(house: HouseApp) -> None:
     response = await house.client("player").delete("/api/tables")
-    assert (response.status_code, code(response)) == (405, "door/method")
+    assert (response.status_code, problem_code(response)) == (405, "door/method")
     assert "GET" in response.headers["allow"]
 
 
-# --- how often ----------------------------------------------------------------------------------
+# --- rate limits and timeouts -------------------------------------------------------------------
 
 
 async def test_command_rate_is_limited_per_account() -> None:
-    async with opened(commands_per_second=3) as setting:
-        await seat(setting)
-        codes = [code(await setting.bet("player")) for _ in range(8)]
+    async with open_house_app(commands_per_second=3) as house:
+        await seat_players(house)
+        codes = [problem_code(await house.bet("player")) for _ in range(8)]
         assert codes[:6] == [""] * 6
         assert "door/rate" in codes[6:]
-        refused = [await setting.bet("player") for _ in range(6)][-1]
+        refused = [await house.bet("player") for _ in range(6)][-1]
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) >= 1
-        assert (await setting.bet("other player")).status_code == 200
+        assert (await house.bet("other player")).status_code == 200
 
 
 async def test_repeated_sign_in_failures_are_throttled() -> None:
-    async with opened() as setting:
-        client = setting.client()
-        said = {"name": "player-name", "password": "not this one at all"}
-        tried = [await client.post("/api/session", json=said) for _ in range(7)]
-        assert {each.status_code for each in tried[:5]} == {401}
-        assert (tried[-1].status_code, code(tried[-1])) == (429, "sign-in/wait")
-        assert int(tried[-1].headers["retry-after"]) >= 1
+    async with open_house_app() as house:
+        client = house.client()
+        credentials = {"name": "player-name", "password": "not this one at all"}
+        attempts = [await client.post("/api/session", json=credentials) for _ in range(7)]
+        assert {each.status_code for each in attempts[:5]} == {401}
+        assert (attempts[-1].status_code, problem_code(attempts[-1])) == (429, "sign-in/wait")
+        assert int(attempts[-1].headers["retry-after"]) >= 1
         right = {"name": "player-name", "password": PASSWORD}
-        assert code(await client.post("/api/session", json=right)) == "sign-in/wait"
+        assert problem_code(await client.post("/api/session", json=right)) == "sign-in/wait"
 
 
 async def test_body_that_does_not_arrive_in_time_is_refused(
@@ -313,7 +313,7 @@ async def test_body_that_does_not_arrive_in_time_is_refused(
     ],
 )
 async def test_client_address_comes_from_a_trusted_proxy_only(
-    house: Setting, behind_proxy: bool, forwarded: str, address: str
+    house: HouseApp, behind_proxy: bool, forwarded: str, address: str
 ) -> None:
     house.context.behind_proxy = behind_proxy
     headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
@@ -321,10 +321,10 @@ async def test_client_address_comes_from_a_trusted_proxy_only(
     assert HouseRequest(scope).client_address == address
 
 
-# --- no way past it -----------------------------------------------------------------------------
+# --- coverage of all routes ---------------------------------------------------------------------
 
 
-async def test_every_api_route_runs_the_request_check(house: Setting) -> None:
+async def test_every_api_route_runs_the_request_check(house: HouseApp) -> None:
     for route in house.app.routes:
         for handler in getattr(route, "route_handlers", []):
             if "OPTIONS" not in handler.http_methods and handler.name not in PAGES:

@@ -1,4 +1,4 @@
-"""Accounts, assignments and the trail over HTTP."""
+"""Accounts, assignments and the audit trail over HTTP."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.api.setting import HOUR
-from tests.api.test_authorisation import code
+from tests.api.house_app import HOUR, problem_code
 
 if TYPE_CHECKING:
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_administrator_changes_the_roles_of_an_account(house: Setting) -> None:
+async def test_administrator_changes_the_roles_of_an_account(house: HouseApp) -> None:
     admin = house.client("administrator")
     path = f"/api/people/{house.id('dealer')}/roles"
     dealer = house.client("dealer")
     assert (await dealer.get("/api/tables")).is_success
     changed = await admin.put(path, json={"roles": ["dealer", "supervisor"]})
     assert changed.json()["roles"] == ["dealer", "supervisor"]
-    assert code(await dealer.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await dealer.get("/api/tables")) == "door/sign-in"
     for roles, status in ((["auditor", "dealer"], 422), (["king"], 422), ([], 422)):
         assert (await admin.put(path, json={"roles": roles})).status_code == status
     mixed = await admin.put(path, json={"roles": ["player"]})
-    assert (mixed.status_code, code(mixed)) == (409, "account/roles")
+    assert (mixed.status_code, problem_code(mixed)) == (409, "account/roles")
 
 
-async def test_administrator_cannot_change_their_own_account(house: Setting) -> None:
+async def test_administrator_cannot_change_their_own_account(house: HouseApp) -> None:
     admin = house.client("administrator")
     own = house.id("administrator")
     for method, path, body in (
@@ -40,10 +39,10 @@ async def test_administrator_cannot_change_their_own_account(house: Setting) -> 
         ("DELETE", "codes", None),
     ):
         response = await admin.request(method, f"/api/people/{own}/{path}", json=body)
-        assert (response.status_code, code(response)) == (403, "door/self")
+        assert (response.status_code, problem_code(response)) == (403, "door/self")
 
 
-async def test_administrator_disables_enables_resets_and_erases_accounts(house: Setting) -> None:
+async def test_administrator_disables_enables_resets_and_erases_accounts(house: HouseApp) -> None:
     admin, person = house.client("administrator"), house.id("dealer")
     for method, path, status in (
         ("POST", "disable", 204),
@@ -56,20 +55,20 @@ async def test_administrator_disables_enables_resets_and_erases_accounts(house: 
         response = await admin.request(method, f"/api/people/{person}/{path}")
         assert response.status_code == status, response.text
         missing = await admin.request(method, f"/api/people/nobody/{path}")
-        assert (missing.status_code, code(missing)) == (404, "unknown/id")
+        assert (missing.status_code, problem_code(missing)) == (404, "unknown/id")
     names = [each["name"] for each in (await admin.get("/api/people")).json()]
     assert "dealer-name" not in names
 
 
-async def test_duplicate_account_name_is_refused(house: Setting) -> None:
+async def test_duplicate_account_name_is_refused(house: HouseApp) -> None:
     admin = house.client("administrator")
     body = {"name": "Player-Name", "roles": ["player"]}
     taken = await admin.post("/api/people", json=body)
-    assert (taken.status_code, code(taken)) == (409, "account/taken")
+    assert (taken.status_code, problem_code(taken)) == (409, "account/taken")
 
 
-async def test_pit_manager_assigns_staff_to_tables(house: Setting) -> None:
-    manager, now = house.client("pit-manager"), house.people.context.clock()
+async def test_pit_manager_assigns_staff_to_tables(house: HouseApp) -> None:
+    manager, now = house.client("pit-manager"), house.identity.context.clock()
     body: dict[str, Any] = {
         "account": house.id("dealer"),
         "role": "dealer",
@@ -83,17 +82,15 @@ async def test_pit_manager_assigns_staff_to_tables(house: Setting) -> None:
         made.json()["id"]
     ]
     wrong = await manager.post("/api/assignments", json={**body, "role": "supervisor"})
-    assert (wrong.status_code, code(wrong)) == (409, "account/roles")
-    himself = await manager.post(
-        "/api/assignments", json={**body, "account": house.id("pit-manager")}
-    )
-    assert code(himself) == "door/self"
+    assert (wrong.status_code, problem_code(wrong)) == (409, "account/roles")
+    own = await manager.post("/api/assignments", json={**body, "account": house.id("pit-manager")})
+    assert problem_code(own) == "door/self"
     ended = await manager.delete(f"/api/assignments/{made.json()['id']}")
     assert ended.status_code == 204
     assert (await manager.get("/api/assignments")).json() == []
 
 
-async def test_audit_trail_identifies_accounts_by_id_only(house: Setting) -> None:
+async def test_audit_trail_identifies_accounts_by_id_only(house: HouseApp) -> None:
     await house.client("administrator").post(f"/api/people/{house.id('dealer')}/disable")
     trail = (await house.client("auditor").get("/api/trail?most=1000")).json()
     last = trail[-1]

@@ -1,4 +1,4 @@
-"""What can be asked: the lobby, a table, results, money, explanations, games and odds."""
+"""Queries: the lobby, tables, results, statements, explanations, rulebooks and odds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.api.setting import GAME, opened, seat
-from tests.api.test_authorisation import code
+from tests.api.house_app import GAME, open_house_app, problem_code, seat_players
 from tests.house.house_driver import DEALER, MANAGER, SUPERVISOR, People
 from tests.log.inspection import tamper
 from threedice import load
@@ -20,158 +19,151 @@ from threedice.table import commands
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 pytestmark = pytest.mark.anyio
 
 
-async def finish_round(setting: Setting) -> None:
-    """Play the round that is open to its end."""
-    await People(setting.context.house.command_handler).play("dice 1 2 3")
-
-
-async def get(setting: Setting, who: str, path: str) -> Any:
-    response = await setting.client(who).get(path)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-async def test_lobby_lists_tables_with_phase_limits_and_last_results(playing: Setting) -> None:
-    (line,) = await get(playing, "administrator", "/api/tables")
+async def test_lobby_lists_tables_with_phase_limits_and_last_results(
+    house_in_play: HouseApp,
+) -> None:
+    (line,) = await house_in_play.get("administrator", "/api/tables")
     assert (line["table"], line["game"], line["phase"]) == ("1", GAME, "betting")
     assert (line["currency"], line["minimum"], line["maximum"]) == ("SGD", 5, 10_000_000)
     assert (line["round"], line["dealt_by_house"], line["last"]) == (1, False, [])
-    await finish_round(playing)
-    (line,) = await get(playing, "player", "/api/tables")
+    await house_in_play.finish_round()
+    (line,) = await house_in_play.get("player", "/api/tables")
     assert line["phase"] == "waiting"
     assert [each["dice"] for each in line["last"]] == [[1, 2, 3]]
 
 
-async def test_tampered_table_is_listed_as_damaged(playing: Setting) -> None:
-    store: Any = playing.context.house.command_handler.store
-    await playing.bet("player")
-    floor = playing.context.house.command_handler
+async def test_tampered_table_is_listed_as_damaged(house_in_play: HouseApp) -> None:
+    store: Any = house_in_play.store
+    await house_in_play.bet("player")
+    floor = house_in_play.handler
     floor.streams.restart(store)
     tamper(store, "UPDATE entries SET data = ? WHERE stream = 'table/1' AND version = 3", b"{}")
-    (line,) = await get(playing, "player", "/api/tables")
+    (line,) = await house_in_play.get("player", "/api/tables")
     assert line["damaged"] is True
-    response = await playing.client("player").get("/api/tables/1")
-    assert (response.status_code, code(response)) == (503, "house/damaged")
+    response = await house_in_play.client("player").get("/api/tables/1")
+    assert (response.status_code, problem_code(response)) == (503, "house/damaged")
 
 
-async def test_table_view_depends_on_the_viewer(playing: Setting) -> None:
-    await playing.bet("other player", 25)
-    mine = await get(playing, "player", "/api/tables/1")
-    assert list(mine["seats"]) == [playing.id("player")]
+async def test_table_view_depends_on_the_viewer(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("other player", 25)
+    mine = await house_in_play.get("player", "/api/tables/1")
+    assert list(mine["seats"]) == [house_in_play.id("player")]
     assert (mine["float_amount"], mine["drop"]) == (None, None)
     assert mine["round"]["totals"] == {"big": 25}
-    staff = await get(playing, "dealer", "/api/tables/1")
-    assert set(staff["seats"]) == {playing.id("player"), playing.id("other player")}
-    house = playing.context.house
+    staff = await house_in_play.get("dealer", "/api/tables/1")
+    assert set(staff["seats"]) == {house_in_play.id("player"), house_in_play.id("other player")}
+    house = house_in_play.context.house
     assert mine["version"] == house.command_handler.store.head("table/1").version
 
 
-async def test_results_contain_no_amounts(playing: Setting) -> None:
-    await playing.bet("player")
-    await finish_round(playing)
-    (line,) = await get(playing, "player", "/api/tables/1/results")
+async def test_results_contain_no_amounts(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player")
+    await house_in_play.finish_round()
+    (line,) = await house_in_play.get("player", "/api/tables/1/results")
     assert {"round", "what", "at", "dice", "note"} == line.keys()
     assert (line["round"], line["what"], line["dice"]) == (1, "result", [1, 2, 3])
 
 
 async def test_last_results_are_found_behind_many_other_statement_lines(
-    playing: Setting,
+    house_in_play: HouseApp,
 ) -> None:
-    await finish_round(playing)
+    await house_in_play.finish_round()
     for _ in range(30):
-        assert (await playing.send("supervisor", {"type": "FillFloat", "amount": 5})).is_success
-    (line,) = await get(playing, "player", "/api/tables/1/results?most=1")
+        assert (
+            await house_in_play.send("supervisor", {"type": "FillFloat", "amount": 5})
+        ).is_success
+    (line,) = await house_in_play.get("player", "/api/tables/1/results?most=1")
     assert line["dice"] == [1, 2, 3]
 
 
-async def test_exposure_is_the_net_win_of_the_house_per_roll(playing: Setting) -> None:
-    await playing.bet("player", 100, "big")
-    told = await get(playing, "supervisor", "/api/tables/1/exposure")
-    assert len(told["nets"]) == 216
-    assert (told["worst"], told["best"]) == (-100, 100)
-    assert told["nets"][0] == 100
-    assert told["nets"][-2] == -100
-    unassigned = playing.add("elsewhere", "supervisor")
+async def test_exposure_is_the_net_win_of_the_house_per_roll(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player", 100, "big")
+    exposure = await house_in_play.get("supervisor", "/api/tables/1/exposure")
+    assert len(exposure["nets"]) == 216
+    assert (exposure["worst"], exposure["best"]) == (-100, 100)
+    assert exposure["nets"][0] == 100
+    assert exposure["nets"][-2] == -100
+    unassigned = house_in_play.add_account("elsewhere", "supervisor")
     assert unassigned
-    response = await playing.client("elsewhere").get("/api/tables/1/exposure")
-    assert code(response) == "door/role"
+    response = await house_in_play.client("elsewhere").get("/api/tables/1/exposure")
+    assert problem_code(response) == "door/role"
 
 
-async def test_round_history_runs_from_start_to_payment(playing: Setting) -> None:
-    await playing.bet("player")
-    await finish_round(playing)
-    await People(playing.context.house.command_handler).play("open betting")
-    told = await get(playing, "auditor", "/api/tables/1/rounds/1")
-    kinds = [each["event"]["type"] for each in told["events"]]
+async def test_round_history_runs_from_start_to_payment(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player")
+    await house_in_play.finish_round()
+    await People(house_in_play.handler).play("open betting")
+    history = await house_in_play.get("auditor", "/api/tables/1/rounds/1")
+    kinds = [each["event"]["type"] for each in history["events"]]
     assert (kinds[0], kinds[-1]) == ("RoundStarted", "WinnersPaid")
     assert "BetPlaced" in kinds
-    assert any(" bets 0.05 on " in line for line in told["prose"])
-    second = await get(playing, "auditor", "/api/tables/1/rounds/2")
+    assert any(" bets 0.05 on " in line for line in history["prose"])
+    second = await house_in_play.get("auditor", "/api/tables/1/rounds/2")
     assert [each["event"]["type"] for each in second["events"]] == [
         "RoundStarted",
         "BettingOpened",
     ]
-    missing = await playing.client("auditor").get("/api/tables/1/rounds/3")
-    assert (missing.status_code, code(missing)) == (404, "unknown/name")
+    missing = await house_in_play.client("auditor").get("/api/tables/1/rounds/3")
+    assert (missing.status_code, problem_code(missing)) == (404, "unknown/name")
 
 
-async def test_bet_explanation_is_shown_to_its_player_and_to_staff(playing: Setting) -> None:
-    await playing.bet("player", 25, "small")
-    await playing.bet("other player", 5, "big")
-    await finish_round(playing)
-    mine = await get(playing, "player", "/api/tables/1/rounds/1/explanation")
+async def test_bet_explanation_is_shown_to_its_player_and_to_staff(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player", 25, "small")
+    await house_in_play.bet("other player", 5, "big")
+    await house_in_play.finish_round()
+    mine = await house_in_play.get("player", "/api/tables/1/rounds/1/explanation")
     assert [each["spot"] for each in mine] == ["small"]
     assert mine[0]["lines"][0] == "0.25 placed on small."
-    path = f"/api/tables/1/rounds/1/explanation?player={playing.id('player')}"
-    assert await get(playing, "supervisor", path) == mine
-    assert code(await playing.client("other player").get(path)) == "door/own"
-    missing = await playing.client("player").get("/api/tables/1/rounds/7/explanation")
+    path = f"/api/tables/1/rounds/1/explanation?player={house_in_play.id('player')}"
+    assert await house_in_play.get("supervisor", path) == mine
+    assert problem_code(await house_in_play.client("other player").get(path)) == "door/own"
+    missing = await house_in_play.client("player").get("/api/tables/1/rounds/7/explanation")
     assert missing.status_code == 404
 
 
-async def test_statement_lists_only_the_lines_of_its_player(playing: Setting) -> None:
-    await playing.bet("player", 25, "big")
-    await playing.bet("other player", 5, "big")
-    await finish_round(playing)
-    path = f"/api/accounts/{playing.id('player')}/statement"
-    lines = await get(playing, "player", path)
+async def test_statement_lists_only_the_lines_of_its_player(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player", 25, "big")
+    await house_in_play.bet("other player", 5, "big")
+    await house_in_play.finish_round()
+    path = f"/api/accounts/{house_in_play.id('player')}/statement"
+    lines = await house_in_play.get("player", path)
     assert [(each["what"], each["amount"]) for each in lines] == [
         ("bought in", 1000),
         ("lost", -25),
     ]
-    assert await get(playing, "supervisor", path) == lines
-    assert await get(playing, "player", f"{path}?most=1") == lines[-1:]
-    assert await get(playing, "player", f"{path}?until={lines[-1]['at']}") == lines[:1]
+    assert await house_in_play.get("supervisor", path) == lines
+    assert await house_in_play.get("player", f"{path}?most=1") == lines[-1:]
+    assert await house_in_play.get("player", f"{path}?until={lines[-1]['at']}") == lines[:1]
 
 
-async def test_shift_report_covers_the_requested_period(playing: Setting) -> None:
-    await playing.bet("player", 25, "big")
-    await finish_round(playing)
-    report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
+async def test_shift_report_covers_the_requested_period(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player", 25, "big")
+    await house_in_play.finish_round()
+    report = await house_in_play.get("supervisor", "/api/tables/1/shift?since=0")
     assert (report["rounds"], report["turnover"], report["win"]) == (1, 25, 25)
     assert report["drop"] == 2000
     assert report["theoretical_win"]
-    empty = await get(playing, "supervisor", "/api/tables/1/shift?since=0&until=1")
+    empty = await house_in_play.get("supervisor", "/api/tables/1/shift?since=0&until=1")
     assert (empty["rounds"], empty["hold_percent"]) == (0, None)
-    wrong = await playing.client("supervisor").get("/api/tables/1/shift?since=5&until=4")
-    assert (wrong.status_code, code(wrong)) == (422, "input/wrong")
+    wrong = await house_in_play.client("supervisor").get("/api/tables/1/shift?since=5&until=4")
+    assert (wrong.status_code, problem_code(wrong)) == (422, "input/wrong")
 
 
 async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_round(
-    playing: Setting,
+    house_in_play: HouseApp,
 ) -> None:
-    await playing.bet("player", 25, "big")
-    await finish_round(playing)
-    floor = playing.context.house.command_handler
+    await house_in_play.bet("player", 25, "big")
+    await house_in_play.finish_round()
+    floor = house_in_play.handler
     correction = commands.CorrectBet(
         by=DEALER,
         round=1,
-        player=playing.id("player"),
+        player=house_in_play.id("player"),
         amount=5000,
         reason="misread",
         approved_by=SUPERVISOR,
@@ -181,23 +173,23 @@ async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_rou
     )
     for command, win in ((correction, 25 - 5000), (reversal, 0)):
         await People(floor).send(command)
-        report = await get(playing, "supervisor", "/api/tables/1/shift?since=0")
+        report = await house_in_play.get("supervisor", "/api/tables/1/shift?since=0")
         assert report["win"] == win
     assert (report["rounds"], report["turnover"], report["hold_percent"]) == (0, 0, 0)
 
 
-async def test_gaming_day_starts_in_the_time_zone_of_the_house(house: Setting) -> None:
-    """At six in the morning in Singapore, which is ten in the evening of UTC."""
+async def test_gaming_day_starts_in_the_time_zone_of_the_house(house: HouseApp) -> None:
+    """06:00 in Singapore is 22:00 UTC."""
     for hour, day in ((23, 5), (21, 4)):
         now = int(datetime(2026, 3, 5, hour, tzinfo=UTC).timestamp()) * 1_000_000
-        began = datetime.fromtimestamp(gaming_day_start(house.context, now) / 1_000_000, UTC)
-        assert (began.day, began.hour) == (day, 22)
+        start = datetime.fromtimestamp(gaming_day_start(house.context, now) / 1_000_000, UTC)
+        assert (start.day, start.hour) == (day, 22)
 
 
-async def test_rulebooks_are_listed_and_a_game_is_shown_with_its_felt(house: Setting) -> None:
-    books = await get(house, "player", "/api/rulebooks")
+async def test_rulebooks_are_listed_and_a_game_is_shown_with_its_felt(house: HouseApp) -> None:
+    books = await house.get("player", "/api/rulebooks")
     assert GAME in [game for book in books for game in book["games"]]
-    game = await get(house, "player", f"/api/rulebooks/{GAME}")
+    game = await house.get("player", f"/api/rulebooks/{GAME}")
     loaded = load(GAME)
     assert [box["id"] for box in game["boxes"]] == list(loaded.boxes)
     assert game["felt"]["areas"]
@@ -205,24 +197,24 @@ async def test_rulebooks_are_listed_and_a_game_is_shown_with_its_felt(house: Set
     assert all(set(box["rule"]) <= game["clauses"].keys() for box in game["boxes"])
 
 
-async def test_table_shows_the_game_it_plays(playing: Setting) -> None:
-    game = await get(playing, "player", "/api/tables/1/game")
+async def test_table_shows_the_game_it_plays(house_in_play: HouseApp) -> None:
+    game = await house_in_play.get("player", "/api/tables/1/game")
     assert (game["id"], game["hash"]) == (GAME, load(GAME).hash)
     assert game["felt"]
-    missing = await playing.client("player").get("/api/tables/2/game")
+    missing = await house_in_play.client("player").get("/api/tables/2/game")
     assert missing.status_code == 404
 
 
-async def test_odds_are_exact_fractions(house: Setting) -> None:
-    sheet = await get(house, "player", f"/api/rulebooks/{GAME}/odds")
+async def test_odds_are_exact_fractions(house: HouseApp) -> None:
+    sheet = await house.get("player", f"/api/rulebooks/{GAME}/odds")
     expected = odds_sheet(load(GAME))
     assert sheet["layout_edge"] == str(expected.layout_edge)
     edges = {each["box"]: each["figures"]["edge"] for each in sheet["boxes"]}
     assert edges == {each.box.id: str(each.figures.edge) for each in expected.boxes}
 
 
-async def test_readings_list_alternatives_with_their_change_of_edge(house: Setting) -> None:
-    readings = await get(house, "player", "/api/rulebooks/triple-dice/mat/readings")
+async def test_readings_list_alternatives_with_their_change_of_edge(house: HouseApp) -> None:
+    readings = await house.get("player", "/api/rulebooks/triple-dice/mat/readings")
     by_name = {each["name"]: each for each in readings}
     assert {name: each["choice"] for name, each in by_name.items()} == load(
         "triple-dice/mat"
@@ -234,7 +226,7 @@ async def test_readings_list_alternatives_with_their_change_of_edge(house: Setti
     assert per_die["edges"]["single:crown"] == ["17/108", "17/216"]
 
 
-async def test_mix_of_bets_is_evaluated(house: Setting) -> None:
+async def test_mix_of_bets_is_evaluated(house: HouseApp) -> None:
     client, path = house.client("player"), f"/api/rulebooks/{GAME}/mix"
     mix = (await client.post(path, json={"stakes": {"big": 50, "total:10": 20}})).json()
     assert (mix["total"], mix["figures"]["edge"]) == (70, "1/18")
@@ -249,35 +241,35 @@ async def test_mix_of_bets_is_evaluated(house: Setting) -> None:
         assert (await client.post(path, json={"stakes": stakes})).status_code == status
 
 
-async def test_house_details_are_public(house: Setting) -> None:
-    told = (await house.client().get("/api/house")).json()
-    assert (told["name"], told["currency"]) == ("Test house", "SGD")
-    assert told["gaming_day_starts"] == "06:00"
-    assert (told["demo"], told["suspended"]) == ([], False)
+async def test_house_details_are_public(house: HouseApp) -> None:
+    details = (await house.client().get("/api/house")).json()
+    assert (details["name"], details["currency"]) == ("Test house", "SGD")
+    assert details["gaming_day_starts"] == "06:00"
+    assert (details["demo"], details["suspended"]) == ([], False)
 
 
 async def test_auditor_verifies_the_log(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'house.sqlite'}", serving=True)
     try:
-        async with opened(store=store) as setting:
-            await seat(setting)
-            proved = (await setting.client("auditor").post("/api/log/verification")).json()
+        async with open_house_app(store=store) as house:
+            await seat_players(house)
+            proved = (await house.client("auditor").post("/api/log/verification")).json()
             assert (proved["sound"], proved["findings"]) == (True, [])
             assert proved["entries"] == store.head("table/1").version
-            await setting.context.verification_limiter.acquire()
-            busy = await setting.client("auditor").post("/api/log/verification")
-            assert (busy.status_code, code(busy)) == (503, "house/busy")
-            setting.context.verification_limiter.release()
+            await house.context.verification_limiter.acquire()
+            busy = await house.client("auditor").post("/api/log/verification")
+            assert (busy.status_code, problem_code(busy)) == (503, "house/busy")
+            house.context.verification_limiter.release()
     finally:
         store.close()
 
 
-async def test_shift_manager_releases_a_suspended_house(playing: Setting) -> None:
-    client, body = playing.client("shift-manager"), {"reason": "the disk was full"}
+async def test_shift_manager_releases_a_suspended_house(house_in_play: HouseApp) -> None:
+    client, body = house_in_play.client("shift-manager"), {"reason": "the disk was full"}
     idle = await client.post("/api/house/release", json=body)
-    assert (idle.status_code, code(idle)) == (409, "house/not-suspended")
-    playing.context.house.command_handler.streams.writer.suspend("the disk is full")
-    stopped = await playing.bet("player")
-    assert (stopped.status_code, code(stopped)) == (503, "house/suspended")
+    assert (idle.status_code, problem_code(idle)) == (409, "house/not-suspended")
+    house_in_play.handler.streams.writer.suspend("the disk is full")
+    stopped = await house_in_play.bet("player")
+    assert (stopped.status_code, problem_code(stopped)) == (503, "house/suspended")
     assert (await client.post("/api/house/release", json=body)).status_code == 204
-    assert (await playing.bet("player")).status_code == 200
+    assert (await house_in_play.bet("player")).status_code == 200

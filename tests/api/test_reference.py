@@ -1,4 +1,4 @@
-"""The written API reference matches the application.
+"""The API reference in the documentation matches the application.
 
 Regenerate it with `python -m tests.api.test_reference`.
 """
@@ -56,7 +56,7 @@ def markdown_table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def filled(text: str) -> str:
+def fill_tables(text: str) -> str:
     """Return the reference with its tables regenerated."""
     for name, table in (
         ("operations", operations_table()),
@@ -69,9 +69,9 @@ def filled(text: str) -> str:
 
 def test_api_reference_is_up_to_date() -> None:
     text = FILE.read_text(encoding="utf-8")
-    assert text == filled(text)
+    assert text == fill_tables(text)
     assert all(f"{method_of(each)} {published_path(each)}" in text for each in API_HANDLERS)
 
 
 if __name__ == "__main__":
-    FILE.write_text(filled(FILE.read_text(encoding="utf-8")), encoding="utf-8")
+    FILE.write_text(fill_tables(FILE.read_text(encoding="utf-8")), encoding="utf-8")

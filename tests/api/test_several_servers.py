@@ -1,12 +1,15 @@
-"""Two servers on one PostgreSQL: the same tables, one killed after the other, nothing lost."""
+"""Two servers on one PostgreSQL database, of which one after the other is killed."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import signal
+import socket
 import ssl
-from contextlib import ExitStack
+import subprocess
+import time
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -15,9 +18,9 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.api.proxy import proxying
-from tests.api.serve_process import HOUSE, ROOT, started
-from tests.api.test_serving import certified
+from tests.api.serve_process import HOUSE, ROOT, start_server
+from tests.api.test_serve_command import create_certificate
+from tests.programs import nginx
 from threedice.api.listener import ListenAddress, bind_socket
 from threedice.identity import open_identity
 from threedice.identity.passwords import TEST_COST
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from tests.api.serve_process import Process
+    from tests.api.serve_process import ServeProcess
     from tests.log.postgres_server import PostgresServer
     from threedice.identity import Role
 
@@ -38,33 +41,33 @@ FOR_EVER = 4_000_000_000_000_000
 BETS = 60
 
 
-class Pair:
-    """Two servers that can be killed and started, and what their people need to reach them."""
+class ServerPair:
+    """Two servers that can be killed and started, and clients for them."""
 
     def __init__(self, url: str, folder: Path, *more: str) -> None:
         self.url, self.folder, self.more = url, folder, more
         self.ports: dict[str, int] = {}
-        self._processes: dict[str, Process] = {}
+        self._processes: dict[str, ServeProcess] = {}
         self._ends = ExitStack()
         (folder / "house.toml").write_text(HOUSE, encoding="utf-8")
 
     def start(self, *names: str) -> None:
         words = ["--database", self.url, "--house", str(self.folder / "house.toml"), "--port", "0"]
         for name in names:
-            process = started(self.folder, *words, *self.more)
+            process = start_server(self.folder, *words, *self.more)
             self._processes[name] = self._ends.enter_context(process)
         for name in names:
-            self.ports[name] = self._processes[name].until_listening()
+            self.ports[name] = self._processes[name].wait_until_listening()
 
     def kill(self, name: str) -> None:
-        self._processes[name].stop(signal.SIGKILL)
-        self._processes[name].end()
+        self._processes[name].send_signal(signal.SIGKILL)
+        self._processes[name].wait()
 
     def close(self) -> None:
         self._ends.close()
 
     def token(self, name: str, role: Role, *scopes: str) -> tuple[str, str]:
-        """Make an account with a program; return the account's id and the token."""
+        """Create an account with an API token; return the id and the token."""
         state = state_directory(self.url)
         people = open_identity(self.url, state=state, cost=TEST_COST)
         account = people.accounts.add(name, [role], password=PASSWORD).account
@@ -89,9 +92,9 @@ class Pair:
 @pytest.fixture
 def pair(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Pair]:
+) -> Iterator[ServerPair]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    pair = Pair(postgres.fresh(), tmp_path)
+    pair = ServerPair(postgres.fresh(), tmp_path)
     try:
         pair.start("one", "other")
         yield pair
@@ -103,21 +106,25 @@ async def test_documented_proxy_configuration_survives_the_loss_of_a_server(
     postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    certificate, key = certified(tmp_path, "house.example")
+    certificate, key = create_certificate(tmp_path, "house.example")
     with bind_socket(ListenAddress(port=0)) as free:
         port = free.getsockname()[1]
     origin = f"https://house.example:{port}"
-    pair = Pair(postgres.fresh(), tmp_path, "--behind-proxy", "--origin", origin)
+    pair = ServerPair(postgres.fresh(), tmp_path, "--behind-proxy", "--origin", origin)
     with ExitStack() as ends:
         ends.callback(pair.close)
         pair.start("one", "other")
         ends.enter_context(
-            proxying(tmp_path, manual(pair.ports.values(), port, certificate, key), port)
+            run_nginx(
+                tmp_path,
+                documented_configuration(pair.ports.values(), port, certificate, key),
+                port,
+            )
         )
-        await through_the_proxy(pair, origin, port, certificate)
+        await check_proxy(pair, origin, port, certificate)
 
 
-async def through_the_proxy(pair: Pair, origin: str, port: int, certificate: Path) -> None:
+async def check_proxy(pair: ServerPair, origin: str, port: int, certificate: Path) -> None:
     pair.token("ann", "player", "read")
     trust = ssl.create_default_context(cafile=str(certificate))
     host = {"Host": origin.removeprefix("https://"), "Origin": origin}
@@ -132,7 +139,7 @@ async def through_the_proxy(pair: Pair, origin: str, port: int, certificate: Pat
         assert "secure" in answer.headers["set-cookie"].lower()
         cookie = answer.headers["set-cookie"].partition(";")[0]
         carried = {"Cookie": cookie, "Host": host["Host"]}
-        for _ in range(4):  # whichever server it is, the session is known
+        for _ in range(4):  # both servers know the session
             shown = await client.get("/api/session", headers=host | carried, extensions=name)
             assert shown.status_code == 200
         url = f"wss://house.example:{port}/api/tables/pit-1/live"
@@ -153,8 +160,8 @@ async def through_the_proxy(pair: Pair, origin: str, port: int, certificate: Pat
         assert answer.status_code == 200
 
 
-def manual(ports: Iterable[int], port: int, certificate: Path, key: Path) -> str:
-    """Return the proxy's configuration as the manual has it, with our ports and files."""
+def documented_configuration(ports: Iterable[int], port: int, certificate: Path, key: Path) -> str:
+    """Return the proxy configuration of the documentation with the ports and files of this test."""
     text = (ROOT / "docs" / "how-to" / "several-servers.md").read_text(encoding="utf-8")
     written: str
     (written,) = re.findall(r"```nginx\n(.*?)```", text, re.DOTALL)
@@ -171,6 +178,51 @@ def manual(ports: Iterable[int], port: int, certificate: Path, key: Path) -> str
     return written
 
 
+NGINX_CONFIGURATION = """
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 256; }}
+http {{
+access_log off;
+{temporary_paths}
+{server}
+}}
+"""
+TEMPORARY_PATHS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+@contextmanager
+def run_nginx(folder: Path, server: str, port: int) -> Iterator[None]:
+    """Run nginx with the configuration of a server until the context ends."""
+    paths = "\n".join(f"{name}_temp_path {folder}/{name};" for name in TEMPORARY_PATHS)
+    file = folder / "nginx.conf"
+    file.write_text(
+        NGINX_CONFIGURATION.format(folder=folder, temporary_paths=paths, server=server),
+        encoding="utf-8",
+    )
+    command = [str(nginx()), "-p", str(folder), "-e", "stderr", "-c", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for_port(process, port)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_for_port(process: subprocess.Popen[bytes], port: int) -> None:
+    for _ in range(200):
+        assert process.poll() is None, "nginx refused the configuration"
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+        else:
+            return
+    raise AssertionError(f"nginx does not listen on port {port}")
+
+
 async def send(client: httpx.AsyncClient, key: str, **command: Any) -> dict[str, Any]:
     answer = await client.post(
         "/api/tables/pit-1/commands", json=command, headers={"Idempotency-Key": key}
@@ -180,7 +232,7 @@ async def send(client: httpx.AsyncClient, key: str, **command: Any) -> dict[str,
     return done
 
 
-async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: Pair) -> None:
+async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: ServerPair) -> None:
     _, dealer = pair.token("dora", "dealer", "deal", "play", "read")
     ann, hers = pair.token("ann", "player", "play", "read")
     _, bobs = pair.token("bob", "player", "read")
@@ -201,11 +253,11 @@ async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: Pai
             )
             assert events[-1]["totals"] == {"big": 50}
     async with asyncio.TaskGroup() as both:
-        both.create_task(bet_through(pair, ann, hers))
-        following = both.create_task(follow_through(pair, bobs, done["version"], BETS))
+        both.create_task(place_bets(pair, ann, hers))
+        following = both.create_task(follow_events(pair, bobs, done["version"], BETS))
     seen = following.result()
     assert seen == list(range(done["version"] + 1, done["version"] + 1 + BETS))
-    assert stored(pair) == [f"bet-{number}" for number in range(BETS)]
+    assert stored_bets(pair) == [f"bet-{number}" for number in range(BETS)]
 
 
 async def events_until(socket: Any, version: int) -> list[dict[str, Any]]:
@@ -216,8 +268,8 @@ async def events_until(socket: Any, version: int) -> list[dict[str, Any]]:
     return found
 
 
-async def bet_through(pair: Pair, player: str, token: str) -> None:
-    """Place bet upon bet; kill the server in use in between, start it again, and kill the other."""
+async def place_bets(pair: ServerPair, player: str, token: str) -> None:
+    """Place bets; kill the server in use on the way, start it again, and kill the other."""
     server, others = "one", {"one": "other", "other": "one"}
     for number in range(BETS):
         if number == BETS // 3:
@@ -231,14 +283,14 @@ async def bet_through(pair: Pair, player: str, token: str) -> None:
                 await send(client, f"bet-{number}", **bet)
         except httpx.TransportError:
             server = others[server]
-            async with pair.http(server, token) as client:  # was it accepted? either way, once
+            async with pair.http(server, token) as client:
                 outcome = (await client.get(f"/api/commands/bet-{number}")).json()
                 again = await send(client, f"bet-{number}", **bet)
                 assert outcome["answer"] in (None, again)
 
 
-async def follow_through(pair: Pair, token: str, after: int, count: int) -> list[int]:
-    """Follow the table wherever a server answers, from the version that one has."""
+async def follow_events(pair: ServerPair, token: str, after: int, count: int) -> list[int]:
+    """Follow the table on the server that is up, always from the last version seen."""
     seen, server, others = [after], "one", {"one": "other", "other": "one"}
     while seen[-1] < after + count:
         try:
@@ -253,8 +305,8 @@ async def follow_through(pair: Pair, token: str, after: int, count: int) -> list
     return seen[1:]
 
 
-def stored(pair: Pair) -> list[str]:
-    """Return which bets are in the log, in order, by their amounts."""
+def stored_bets(pair: ServerPair) -> list[str]:
+    """Return the keys of the bets in the log, in order, as encoded in their amounts."""
     store = open_store(pair.url)
     amounts = [
         msgspec.json.decode(entry.data)["amount"]

@@ -1,4 +1,4 @@
-"""Coming in and going out over HTTP: what a cookie is worth, from when, and until when."""
+"""Sign-in, sessions, second factors and API tokens over HTTP."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.api.setting import opened
-from tests.api.test_authorisation import code
+from tests.api.house_app import open_house_app, problem_code
 from tests.identity.identity_cluster import PASSWORD, SteppedClock, TotpDevice
 from threedice.identity import IdentityPolicy
 
 if TYPE_CHECKING:
     import httpx
 
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 pytestmark = pytest.mark.anyio
 
@@ -32,12 +31,12 @@ def token_of(response: httpx.Response) -> str:
     return response.headers["set-cookie"].partition("=")[2].partition(";")[0]
 
 
-async def is_signed_in(setting: Setting, token: str) -> bool:
-    client = setting.client(Cookie=f"{setting.context.cookie_name}={token}")
+async def is_signed_in(house: HouseApp, token: str) -> bool:
+    client = house.client(Cookie=f"{house.context.cookie_name}={token}")
     return (await client.get("/api/session")).status_code == 200
 
 
-async def test_session_shows_roles_and_assigned_tables(house: Setting) -> None:
+async def test_session_shows_roles_and_assigned_tables(house: HouseApp) -> None:
     client = house.client()
     assert (await client.get("/api/session")).status_code == 401
     token = await sign_in(client, "DEALER-name")
@@ -48,7 +47,7 @@ async def test_session_shows_roles_and_assigned_tables(house: Setting) -> None:
     assert token not in answer.text
 
 
-async def test_wrong_password_and_unknown_name_get_identical_responses(house: Setting) -> None:
+async def test_wrong_password_and_unknown_name_get_identical_responses(house: HouseApp) -> None:
     client = house.client()
     answers = [
         await client.post("/api/session", json={"name": name, "password": "wrong wrong wrong"})
@@ -59,8 +58,8 @@ async def test_wrong_password_and_unknown_name_get_identical_responses(house: Se
     assert "set-cookie" not in answers[0].headers
 
 
-async def test_sign_in_replaces_a_planted_session_cookie(house: Setting) -> None:
-    """Session fixation: whatever cookie a browser brings along is worth nothing afterwards."""
+async def test_sign_in_replaces_a_planted_session_cookie(house: HouseApp) -> None:
+    """Session fixation: no cookie that a browser sends is valid after it signs in."""
     planted = await sign_in(house.client(), "other-player-name")
     for cookie in (planted, "A" * 43, "td_made_up"):
         victim = house.client(Cookie=f"{house.context.cookie_name}={cookie}")
@@ -70,7 +69,7 @@ async def test_sign_in_replaces_a_planted_session_cookie(house: Setting) -> None
         assert not await is_signed_in(house, cookie)
 
 
-async def test_session_cookie_is_invalid_after_sign_out(house: Setting) -> None:
+async def test_session_cookie_is_invalid_after_sign_out(house: HouseApp) -> None:
     client = house.client()
     token = await sign_in(client)
     assert await is_signed_in(house, token)
@@ -79,10 +78,10 @@ async def test_session_cookie_is_invalid_after_sign_out(house: Setting) -> None:
     assert "Max-Age=0" in out.headers["set-cookie"]
     assert not await is_signed_in(house, token)
     client = house.client(Cookie=f"{house.context.cookie_name}={token}")
-    assert code(await client.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await client.get("/api/tables")) == "door/sign-in"
 
 
-async def test_unlock_and_password_change_rotate_the_session_token(house: Setting) -> None:
+async def test_unlock_and_password_change_rotate_the_session_token(house: HouseApp) -> None:
     client = house.client()
     first = await sign_in(client)
     unlocked = await client.post("/api/session/unlock", json={"password": PASSWORD})
@@ -96,89 +95,92 @@ async def test_unlock_and_password_change_rotate_the_session_token(house: Settin
     assert len({first, second, third}) == 3
 
 
-async def test_password_change_ends_all_other_sessions(house: Setting) -> None:
+async def test_password_change_ends_all_other_sessions(house: HouseApp) -> None:
     elsewhere = await sign_in(house.client())
     client = house.client()
     await sign_in(client)
     refused = await client.put("/api/session/password", json={"old": PASSWORD, "new": "short"})
-    assert (refused.status_code, code(refused)) == (422, "password/short")
+    assert (refused.status_code, problem_code(refused)) == (422, "password/short")
     wrong = await client.put("/api/session/password", json={"old": "no", "new": OTHER})
-    assert (wrong.status_code, code(wrong)) == (401, "sign-in/credentials")
+    assert (wrong.status_code, problem_code(wrong)) == (401, "sign-in/credentials")
     assert await is_signed_in(house, elsewhere)
     await client.put("/api/session/password", json={"old": PASSWORD, "new": OTHER})
     assert not await is_signed_in(house, elsewhere)
 
 
-async def test_a_locked_session_is_unlocked_by_its_password(house: Setting) -> None:
+async def test_a_locked_session_is_unlocked_by_its_password(house: HouseApp) -> None:
     client = house.client()
     await sign_in(client, "dealer-name")
     assert (await client.post("/api/session/lock")).status_code == 204
     assert (await client.get("/api/session")).json()["standing"] == "locked"
-    assert code(await client.get("/api/tables")) == "door/locked"
+    assert problem_code(await client.get("/api/tables")) == "door/locked"
     wrong = await client.post("/api/session/unlock", json={"password": "not this"})
-    assert code(wrong) == "sign-in/credentials"
-    assert code(await client.get("/api/tables")) == "door/locked"
+    assert problem_code(wrong) == "sign-in/credentials"
+    assert problem_code(await client.get("/api/tables")) == "door/locked"
     assert (await client.post("/api/session/unlock", json={"password": PASSWORD})).is_success
     assert (await client.get("/api/tables")).status_code == 200
 
 
 async def test_background_requests_do_not_keep_an_idle_dealer_session_open() -> None:
     clock = SteppedClock()
-    async with opened(clock=clock) as setting:
-        client = setting.client("dealer")
+    async with open_house_app(clock=clock) as house:
+        client = house.client("dealer")
         clock.move(200)
         assert (await client.get("/api/tables")).status_code == 200
         clock.move(200)
         quiet = {"Threedice-Background": "1"}
         assert (await client.get("/api/tables", headers=quiet)).status_code == 200
         clock.move(150)
-        assert code(await client.get("/api/tables", headers=quiet)) == "door/locked"
+        assert problem_code(await client.get("/api/tables", headers=quiet)) == "door/locked"
 
 
 async def test_staff_must_enrol_totp_before_anything_else() -> None:
     clock = SteppedClock()
-    async with opened(policy=IdentityPolicy(), clock=clock) as setting:
-        client = setting.client()
+    async with open_house_app(policy=IdentityPolicy(), clock=clock) as house:
+        client = house.client()
         await sign_in(client, "dealer-name")
         assert (await client.get("/api/session")).json()["standing"] == "enrolment"
-        assert code(await client.get("/api/tables")) == "door/enrolment"
+        assert problem_code(await client.get("/api/tables")) == "door/enrolment"
         begun = await client.post("/api/session/codes", json={})
         telephone = TotpDevice(begun.json()["secret"], clock)
         wrong = await client.put("/api/session/codes", json={"code": "000000"})
-        assert (wrong.status_code, code(wrong)) == (401, "sign-in/code")
+        assert (wrong.status_code, problem_code(wrong)) == (401, "sign-in/code")
         done = await client.put("/api/session/codes", json={"code": telephone.code()})
         assert len(done.json()["recovery_codes"]) == 10
         assert (await client.get("/api/tables")).status_code == 200
 
-        fresh = setting.client()
-        said = {"name": "dealer-name", "password": PASSWORD}
-        assert code(await fresh.post("/api/session", json=said)) == "sign-in/code-needed"
+        fresh = house.client()
+        credentials = {"name": "dealer-name", "password": PASSWORD}
+        assert (
+            problem_code(await fresh.post("/api/session", json=credentials))
+            == "sign-in/code-needed"
+        )
         first = telephone.code()
         await sign_in(fresh, "dealer-name", code=first)
-        again = await setting.client().post("/api/session", json={**said, "code": first})
-        assert (again.status_code, code(again)) == (401, "sign-in/code")
+        again = await house.client().post("/api/session", json={**credentials, "code": first})
+        assert (again.status_code, problem_code(again)) == (401, "sign-in/code")
         renewed = await fresh.post(
             "/api/session/recovery-codes", json={"password": PASSWORD, "code": telephone.code()}
         )
         assert len(renewed.json()["recovery_codes"]) == 10
-        assert code(await fresh.post("/api/session/codes", json={})) == "session/enrolled"
+        assert problem_code(await fresh.post("/api/session/codes", json={})) == "session/enrolled"
 
 
-async def test_initial_password_permits_only_a_password_change(house: Setting) -> None:
+async def test_initial_password_permits_only_a_password_change(house: HouseApp) -> None:
     made = await house.client("administrator").post(
         "/api/people", json={"name": "newcomer", "roles": ["player"]}
     )
     assert made.status_code == 201
     client = house.client()
-    said = {"name": "newcomer", "password": made.json()["password"]}
-    assert (await client.post("/api/session", json=said)).is_success
-    assert code(await client.get("/api/tables")) == "door/new-password"
-    change = {"old": said["password"], "new": OTHER}
+    credentials = {"name": "newcomer", "password": made.json()["password"]}
+    assert (await client.post("/api/session", json=credentials)).is_success
+    assert problem_code(await client.get("/api/tables")) == "door/new-password"
+    change = {"old": credentials["password"], "new": OTHER}
     assert (await client.put("/api/session/password", json=change)).is_success
     assert (await client.get("/api/tables")).status_code == 200
 
 
-async def test_account_lists_and_ends_its_other_sessions(house: Setting) -> None:
+async def test_account_lists_and_ends_its_other_sessions(house: HouseApp) -> None:
     elsewhere = await sign_in(house.client())
     client = house.client()
     await sign_in(client)
@@ -191,25 +193,25 @@ async def test_account_lists_and_ends_its_other_sessions(house: Setting) -> None
 
 
 async def test_api_token_requires_the_password_and_can_be_revoked(
-    house: Setting,
+    house: HouseApp,
 ) -> None:
     client = house.client()
     await sign_in(client)
-    asked = {"name": "board", "scopes": ["read"]}
-    assert code(await client.post("/api/tokens", json=asked)) == "sign-in/credentials"
-    asked["password"] = PASSWORD
-    wrong = await client.post("/api/tokens", json={**asked, "scopes": ["everything"]})
+    request = {"name": "board", "scopes": ["read"]}
+    assert problem_code(await client.post("/api/tokens", json=request)) == "sign-in/credentials"
+    request["password"] = PASSWORD
+    wrong = await client.post("/api/tokens", json={**request, "scopes": ["everything"]})
     assert wrong.status_code == 422
-    made = await client.post("/api/tokens", json=asked)
+    made = await client.post("/api/tokens", json=request)
     assert made.status_code == 201, made.text
     program = house.client(Authorization=f"Bearer {made.json()['token']}")
     assert (await program.get("/api/tables")).status_code == 200
-    assert code(await program.get("/api/tokens")) == "door/scope"
+    assert problem_code(await program.get("/api/tokens")) == "door/scope"
     listed = await client.get("/api/tokens")
     assert made.json()["token"] not in listed.text
     (line,) = listed.json()
     assert (await client.delete(f"/api/tokens/{line['id']}")).status_code == 204
-    assert code(await program.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await program.get("/api/tables")) == "door/sign-in"
 
 
 @pytest.mark.parametrize(
@@ -217,30 +219,29 @@ async def test_api_token_requires_the_password_and_can_be_revoked(
     ["Basic cGxheWVyOnBhc3N3b3Jk", "Bearer", "Bearer x", "Bearer td_", "Bearer td_" + "x" * 300],
 )
 async def test_invalid_authorization_header_overrides_a_valid_cookie(
-    house: Setting, authorization: str
+    house: HouseApp, authorization: str
 ) -> None:
-    """A header that is given counts, even where a good cookie comes along."""
     client = house.client("player", Authorization=authorization)
-    assert code(await client.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await client.get("/api/tables")) == "door/sign-in"
 
 
-async def test_session_tokens_and_api_tokens_are_not_interchangeable(house: Setting) -> None:
+async def test_session_tokens_and_api_tokens_are_not_interchangeable(house: HouseApp) -> None:
     token = await sign_in(house.client())
     bearer = house.client(Authorization=f"Bearer {token}")
-    assert code(await bearer.get("/api/tables")) == "door/sign-in"
-    made = house.people.tokens.create(house.id("player"), "board", ["read"])
+    assert problem_code(await bearer.get("/api/tables")) == "door/sign-in"
+    made = house.identity.tokens.create(house.id("player"), "board", ["read"])
     cookie = house.client(Cookie=f"{house.context.cookie_name}={made.token}")
-    assert code(await cookie.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await cookie.get("/api/tables")) == "door/sign-in"
 
 
-async def test_disabled_account_loses_access_at_once(house: Setting) -> None:
+async def test_disabled_account_loses_access_at_once(house: HouseApp) -> None:
     client = house.client("player")
-    made = house.people.tokens.create(house.id("player"), "board", ["read"])
+    made = house.identity.tokens.create(house.id("player"), "board", ["read"])
     program = house.client(Authorization=f"Bearer {made.token}")
     assert (await client.get("/api/tables")).is_success
     assert (await program.get("/api/tables")).is_success
     admin = house.client("administrator")
     done = await admin.post(f"/api/people/{house.id('player')}/disable")
     assert done.status_code == 204
-    assert code(await client.get("/api/tables")) == "door/sign-in"
-    assert code(await program.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await client.get("/api/tables")) == "door/sign-in"
+    assert problem_code(await program.get("/api/tables")) == "door/sign-in"

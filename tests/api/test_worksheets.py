@@ -1,4 +1,4 @@
-"""What is worked out for those at a table: where chips lie, what still fits, what a dealer does."""
+"""Worksheets of a table: areas of chips, room under the limits, and the sheet of the dealer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.api.test_authorisation import code
-from tests.api.test_queries import get
+from tests.api.house_app import problem_code
 from tests.table.setting import Table
 from threedice.api.routes.worksheets import LosingBet, WinningBet, table_room, working_sheet
 from threedice.api.views import build_table_view
@@ -17,7 +16,7 @@ from threedice.table import events as table_events
 from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
     from threedice.api.routes.worksheets import SpotRoom, TableRoom, WorkingSheet
     from threedice.api.views import SeatView, TableView
     from threedice.rulebook.conduct import StepName
@@ -29,22 +28,22 @@ TRIPLE_DICE = "triple-dice/mat"
 HOUSE_DICE = (4, 5, 6)
 
 
-def seen(table: Table, player: str = "") -> TableView:
-    """Return a table as one player sees it, or its staff."""
+def view(table: Table, player: str = "") -> TableView:
+    """Return the view of a table for a player, or for its staff."""
     house_table = HouseTable(table.state, id="t", game=table.game.id, game_hash=table.game.hash)
     return build_table_view(table.game, house_table, 1, "player" if player else "staff", player)
 
 
 def chips_of(table: Table, player: str) -> SeatView:
-    return seen(table, player).seats[player]
+    return view(table, player).seats[player]
 
 
-def fits(table: Table, player: str = "ann") -> TableRoom:
+def room(table: Table, player: str = "ann") -> TableRoom:
     return table_room(table.game, table.state, 1, player)
 
 
 def spot(table: Table, name: str, player: str = "ann") -> SpotRoom:
-    return fits(table, player).spots[name]
+    return room(table, player).spots[name]
 
 
 def sheet(table: Table) -> WorkingSheet:
@@ -52,7 +51,7 @@ def sheet(table: Table) -> WorkingSheet:
 
 
 def play_until(table: Table, step: StepName, dice: tuple[int, int, int] = HOUSE_DICE) -> None:
-    """Play a round up to before a step."""
+    """Play a round until just before a step."""
     order = table.game.facts.procedure.order
     for each in order[: order.index(step)]:
         if each not in table.state.current.done:
@@ -60,7 +59,7 @@ def play_until(table: Table, step: StepName, dice: tuple[int, int, int] = HOUSE_
                 table.ask(command)
 
 
-# --- where chips lie ----------------------------------------------------------------------------
+# --- areas of chips -----------------------------------------------------------------------------
 
 
 def test_chips_are_listed_by_area_of_the_felt() -> None:
@@ -88,12 +87,12 @@ def test_standing_bets_of_a_void_round_are_shown_until_the_next_round() -> None:
     table = Table(NZ, readings={"no-spin": "stand"})
     table.play("open betting", "ann bets 100 on big", "bob bets 50 on big")
     table.play("dealer reports tumbler-fault")
-    mine = seen(table, "ann")
+    mine = view(table, "ann")
     assert (mine.round, mine.standing) == (None, {"big": 150})
     assert mine.seats["ann"].bets == mine.seats["ann"].areas == {"big": 100}
-    assert spot(table, "big").room == 900  # of his own maximum
+    assert spot(table, "big").room == 900  # of the player's own maximum
     table.play("open betting")
-    mine = seen(table, "ann")
+    mine = view(table, "ann")
     assert mine.round
     assert (mine.standing, mine.round.totals) == ({}, {"big": 150})
 
@@ -103,12 +102,12 @@ def test_debt_of_a_player_who_left_is_shown() -> None:
     table.play("open betting", "ann bets 100 on big", "dice 4 5 6", "ann leaves with 600")
     table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
     table.play("open betting")
-    assert seen(table, "ann").owing == {"ann": 100}
-    assert seen(table, "bob").owing == {}
-    assert seen(table).owing == {"ann": 100}
+    assert view(table, "ann").owing == {"ann": 100}
+    assert view(table, "bob").owing == {}
+    assert view(table).owing == {"ann": 100}
 
 
-# --- what still fits ----------------------------------------------------------------------------
+# --- room under the limits ----------------------------------------------------------------------
 
 
 def test_room_under_a_shared_maximum_excludes_bets_of_others() -> None:
@@ -117,13 +116,13 @@ def test_room_under_a_shared_maximum_excludes_bets_of_others() -> None:
     on_big = spot(table, "big")
     assert (on_big.minimum, on_big.maximum, on_big.step) == (50, 1000, 5)
     assert (on_big.own, on_big.total, on_big.room) == (100, 700, 300)
-    assert set(fits(table).spots) == set(table.game.boxes)
+    assert set(room(table).spots) == set(table.game.boxes)
 
 
 def test_the_differential_leaves_room_on_the_lighter_side() -> None:
     table = Table(C, limits=uniform_limits(Table(C).game, 50, 1000, 300))
     table.play("open betting", "ann bets 200 on big", "bob bets 100 on small")
-    pair = next(each for each in fits(table).differential if "big" in each.boxes)
+    pair = next(each for each in room(table).differential if "big" in each.boxes)
     held = dict(zip(pair.boxes, pair.totals, strict=True))
     left = dict(zip(pair.boxes, pair.room, strict=True))
     assert (pair.limit, held) == (300, {"big": 200, "small": 100})
@@ -134,7 +133,7 @@ def test_per_area_limits_give_each_end_its_own_room() -> None:
     table = Table(E, readings={"areas": "per-area"})
     table.play("open betting", "ann bets 200 on big at left")
     assert (spot(table, "big@left").room, spot(table, "big@right").room) == (800, 1000)
-    pairs = [each.boxes for each in fits(table).differential]
+    pairs = [each.boxes for each in room(table).differential]
     assert sorted(sorted(each) for each in pairs) == [
         ["big@left", "small@left"],
         ["big@right", "small@right"],
@@ -148,16 +147,16 @@ def test_shooter_box_has_room_for_the_shooter_only() -> None:
     table.play("ann chooses dice 1 2 3", "open betting", "ann bets 100 on shooter")
     assert (spot(table, "shooter").own, spot(table, "shooter").room) == (100, 900)
     assert (spot(table, "shooter", "bob").own, spot(table, "shooter", "bob").room) == (0, 0)
-    mine, his = seen(table, "ann").shooter, seen(table, "bob").shooter
+    mine, others = view(table, "ann").shooter, view(table, "bob").shooter
     assert mine
-    assert his
-    assert (mine.stake, mine.dice, his.stake) == (100, [1, 2, 3], 0)
+    assert others
+    assert (mine.stake, mine.dice, others.stake) == (100, [1, 2, 3], 0)
 
 
 def test_a_table_that_was_never_opened_has_no_room() -> None:
     table = Table(C)
     table.state.limits = None
-    assert fits(table).spots == {}
+    assert room(table).spots == {}
 
 
 # --- the dealer's sheet -------------------------------------------------------------------------
@@ -167,8 +166,8 @@ def test_bets_over_and_under_limits_are_flagged_in_working_order() -> None:
     table = Table(C, limits=uniform_limits(Table(C).game, 50, 500, 300))
     table.play("open betting", "ann bets 5 on single:1", "bob bets 600 on any-triple")
     table.play("bob bets 400 on small")
-    told = [(each.spot, each.player, each.limit, each.allowed) for each in sheet(table).flags]
-    assert told == [
+    flags = [(each.spot, each.player, each.limit, each.allowed) for each in sheet(table).flags]
+    assert flags == [
         ("any-triple", "", "maximum", 500),
         ("small", "", "differential", 300),
         ("single:1", "ann", "minimum", 50),
@@ -190,11 +189,11 @@ def test_sheet_predicts_collection_and_payment(game: str, dice: tuple[int, int, 
         table.play(f"{player} bets 150 on {box}")
     play_until(table, "collect-losers", dice)
     before = repr(table.state)
-    told = sheet(table)
+    predicted = sheet(table)
     assert repr(table.state) == before
-    assert told.lit == list(table.game.winning(dice))
+    assert predicted.lit == list(table.game.winning(dice))
     events = table.play("collect the losers")
-    assert sheet(table).pay == told.pay
+    assert sheet(table).pay == predicted.pay
     assert (sheet(table).collect, sheet(table).flags) == ([], [])
     events += table.play("pay the winners")
     collected: list[LosingBet] = []
@@ -211,7 +210,7 @@ def test_sheet_predicts_collection_and_payment(game: str, dice: tuple[int, int, 
                 paid.append(WinningBet("shooter", event.player, event.stake, event.winnings))
             case _:
                 pass
-    assert (told.collect, told.pay) == (collected, paid)
+    assert (predicted.collect, predicted.pay) == (collected, paid)
     assert collected or paid
 
 
@@ -234,43 +233,45 @@ def test_sheet_lists_payouts_when_the_float_is_short() -> None:
 
 def test_sheet_is_empty_between_rounds() -> None:
     table = Table(C)
-    told = sheet(table)
-    assert (told.flags, told.lit, told.collect, told.pay) == ([], [], [], [])
+    predicted = sheet(table)
+    assert (predicted.flags, predicted.lit, predicted.collect, predicted.pay) == ([], [], [], [])
 
 
 # --- over the API -------------------------------------------------------------------------------
 
 
 @pytest.mark.anyio
-async def test_room_is_shown_to_its_player_and_to_staff(playing: Setting) -> None:
-    await playing.bet("player", 25)
-    mine = await get(playing, "player", "/api/tables/1/room")
+async def test_room_is_shown_to_its_player_and_to_staff(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player", 25)
+    mine = await house_in_play.get("player", "/api/tables/1/room")
     assert mine["spots"]["big"]["own"] == 25
-    head = playing.context.house.command_handler.store.head("table/1")
+    head = house_in_play.store.head("table/1")
     assert mine["version"] == head.version
-    path = f"/api/tables/1/room?player={playing.id('player')}"
-    assert await get(playing, "dealer", path) == mine
-    assert (await get(playing, "dealer", "/api/tables/1/room"))["spots"]["big"]["own"] == 0
-    assert code(await playing.client("other player").get(path)) == "door/own"
-    playing.add("elsewhere", "dealer")
-    assert code(await playing.client("elsewhere").get(path)) == "door/role"
+    path = f"/api/tables/1/room?player={house_in_play.id('player')}"
+    assert await house_in_play.get("dealer", path) == mine
+    assert (await house_in_play.get("dealer", "/api/tables/1/room"))["spots"]["big"]["own"] == 0
+    assert problem_code(await house_in_play.client("other player").get(path)) == "door/own"
+    house_in_play.add_account("elsewhere", "dealer")
+    assert problem_code(await house_in_play.client("elsewhere").get(path)) == "door/role"
 
 
 @pytest.mark.anyio
-async def test_sheet_is_shown_only_to_staff_at_the_table(playing: Setting) -> None:
-    await playing.bet("player", 25)
-    told = await get(playing, "dealer", "/api/tables/1/sheet")
-    assert told == {
-        "version": playing.context.house.command_handler.store.head("table/1").version,
+async def test_sheet_is_shown_only_to_staff_at_the_table(house_in_play: HouseApp) -> None:
+    await house_in_play.bet("player", 25)
+    response = await house_in_play.get("dealer", "/api/tables/1/sheet")
+    assert response == {
+        "version": house_in_play.store.head("table/1").version,
         "flags": [],
         "lit": [],
         "apportion": [],
         "collect": [],
         "pay": [],
     }
-    assert code(await playing.client("player").get("/api/tables/1/sheet")) == "door/role"
-    playing.add("elsewhere", "dealer")
-    response = await playing.client("elsewhere").get("/api/tables/1/sheet")
-    assert code(response) == "door/role"
-    missing = await playing.client("auditor").get("/api/tables/nowhere/sheet")
+    assert (
+        problem_code(await house_in_play.client("player").get("/api/tables/1/sheet")) == "door/role"
+    )
+    house_in_play.add_account("elsewhere", "dealer")
+    response = await house_in_play.client("elsewhere").get("/api/tables/1/sheet")
+    assert problem_code(response) == "door/role"
+    missing = await house_in_play.client("auditor").get("/api/tables/nowhere/sheet")
     assert missing.status_code == 404

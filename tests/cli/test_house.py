@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.api.test_config import TEXT
+from tests.api.test_config import HOUSE_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_house_check_shows_a_valid_configuration(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "house.toml").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "house.toml").write_text(HOUSE_FILE, encoding="utf-8")
 
     plain = run("house", "check", str(tmp_path / "house.toml"))
     as_json = run("house", "check", str(tmp_path / "house.toml"), "--json")
@@ -25,7 +25,7 @@ def test_house_check_shows_a_valid_configuration(tmp_path: Path, run: Run) -> No
 
 
 def test_house_check_of_an_invalid_configuration_prints_one_line(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "house.toml").write_text(TEXT.replace("SGD", "sgd"), encoding="utf-8")
+    (tmp_path / "house.toml").write_text(HOUSE_FILE.replace("SGD", "sgd"), encoding="utf-8")
 
     result = run("house", "check", str(tmp_path / "house.toml"))
 

@@ -16,10 +16,15 @@ import msgspec
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.api.live_house import closing, hear, hear_until, serving
-from tests.api.recipes import Cook
-from tests.api.served.test_live_slow import following as following_by_hand
-from tests.api.setting import opened, seat
+from tests.api.house_app import open_house_app, seat_players
+from tests.api.live_server import (
+    follow_over_asgi,
+    receive,
+    receive_until,
+    serve_house,
+    wait_for_close,
+)
+from tests.api.operation_requests import RequestBuilder
 from tests.samples import sample
 from threedice import load
 from threedice.api.app import API_HANDLERS
@@ -51,17 +56,17 @@ from threedice.table.commands import Actor, WithdrawBet
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 __all__ = [
     "MAX_QUEUED_MESSAGES",
-    "Cook",
-    "closing",
-    "following_by_hand",
-    "hear",
-    "hear_until",
+    "RequestBuilder",
+    "follow_over_asgi",
     "main",
-    "serving",
+    "receive",
+    "receive_until",
+    "serve_house",
+    "wait_for_close",
 ]
 
 # --- the API ------------------------------------------------------------------------------------
@@ -186,23 +191,23 @@ def game_hashes() -> dict[str, str]:
 
 
 @asynccontextmanager
-async def open_house() -> AsyncIterator[Setting]:
+async def open_house() -> AsyncIterator[HouseApp]:
     """Open a house in memory with an account for every role, the staff assigned to their table."""
-    async with opened() as setting:
-        await seat(setting)
-        setting.assign("dealer")
-        setting.assign("supervisor")
-        yield setting
+    async with open_house_app() as house:
+        await seat_players(house)
+        house.assign("dealer")
+        house.assign("supervisor")
+        yield house
 
 
-async def play_first_round(setting: Setting) -> None:
+async def play_first_round(house: HouseApp) -> None:
     """Settle a round, leave bets in the next, and wait until the statements have the first."""
-    client, player = setting.client("supervisor"), setting.id("player")
+    client, player = house.client("supervisor"), house.id("player")
     account = {"type": "OpenAccount", "currency": "SGD"}
     headers = {"Idempotency-Key": "account"}
     await client.post(f"/api/accounts/{player}/commands", json=account, headers=headers)
-    await setting.bet("player", 25)
-    await setting.bet("other player", 50, "small")
+    await house.bet("player", 25)
+    await house.bet("other player", 50, "small")
     steps = ("PressEnter", "Illuminate", "CollectLosers", "PayWinners", "OpenBetting")
     commands: list[dict[str, Any]] = [
         {"type": "CloseBetting"},
@@ -213,10 +218,10 @@ async def play_first_round(setting: Setting) -> None:
         *({"type": step} for step in steps),
     ]
     for command in commands:
-        answer = await setting.send("dealer", command)
+        answer = await house.send("dealer", command)
         assert answer.status_code == 200, answer.text
-    await setting.bet("player", 25)
-    await setting.bet("other player", 50, "small")
+    await house.bet("player", 25)
+    await house.bet("other player", 50, "small")
     async with asyncio.timeout(60):
         while not (await client.get("/api/tables/1/results")).json():
             await asyncio.sleep(0)

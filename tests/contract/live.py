@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from websockets.asyncio.client import ClientConnection
 
-    from tests.api.live_house import Served
+    from tests.api.live_server import LiveServer
 
 LIVE, JOURNAL = "live.json", "journal.json"
 SOURCE = Path(__file__).parents[2] / "src" / "threedice"
@@ -43,11 +43,11 @@ class Listener:
 
     async def hear(self, socket: ClientConnection) -> Any:
         """Return the shape of the next message."""
-        return self.shape(await adapter.hear(socket))
+        return self.shape(await adapter.receive(socket))
 
     async def events(self, socket: ClientConnection, version: int) -> list[Any]:
         """Return the shapes of all events up to a version, however they were batched."""
-        heard = await adapter.hear_until(socket, version)
+        heard = await adapter.receive_until(socket, version)
         return [self.shape({"type": "events", "events": [each]})["events"][0] for each in heard]
 
 
@@ -55,16 +55,16 @@ async def survey() -> dict[str, Any]:
     """Return the messages to each audience of a table during a round, and metrics."""
     listener = Listener()
     with tempfile.TemporaryDirectory(prefix="threedice-contract-") as folder:
-        async with adapter.serving(Path(folder)) as served:
+        async with adapter.serve_house(Path(folder)) as served:
             return await _survey(served, listener)
 
 
-async def _survey(served: Served, listener: Listener) -> dict[str, Any]:
-    table = await served.at_a_new_table()
+async def _survey(served: LiveServer, listener: Listener) -> dict[str, Any]:
+    table = await served.open_new_table()
     ids = await table.seat(ann=1000, bob=1000)
     tokens = {
-        "staff": table.program("boss", "shift-manager"),
-        "player": table.program("ann", "player"),
+        "staff": table.create_token("boss", "shift-manager"),
+        "player": table.create_token("ann", "player"),
         "dealer of another table": _dealer_of_another_table(served, table),
     }
     messages: dict[str, Any] = {}
@@ -80,7 +80,7 @@ async def _survey(served: Served, listener: Listener) -> dict[str, Any]:
     }
 
 
-def _dealer_of_another_table(served: Served, table: Served) -> str:
+def _dealer_of_another_table(served: LiveServer, table: LiveServer) -> str:
     served.account("elsewhere", "dealer")  # assigned to the house's first table
     account = served.context.identity.accounts.find_by_name(f"elsewhere-{served.table}")
     assert account is not None
@@ -89,7 +89,7 @@ def _dealer_of_another_table(served: Served, table: Served) -> str:
 
 
 async def _follow_round(
-    table: Served, listener: Listener, token: str, ids: dict[str, str]
+    table: LiveServer, listener: Listener, token: str, ids: dict[str, str]
 ) -> dict[str, Any]:
     async with table.follow(token) as socket:
         hello = await listener.hear(socket)
@@ -110,21 +110,21 @@ async def _follow_round(
     }  # fmt: skip
 
 
-async def _resync(table: Served, listener: Listener, ids: dict[str, str]) -> Any:
+async def _resync(table: LiveServer, listener: Listener, ids: dict[str, str]) -> Any:
     """Return the message to a client that was too slow."""
     await table.play("open betting")
-    async with adapter.following_by_hand(table) as slow:
-        slow.taking.clear()
+    async with adapter.follow_over_asgi(table) as slow:
+        slow.reading.clear()
         for _ in range(adapter.MAX_QUEUED_MESSAGES + 20):
             await table.bet(ids["ann"], 5, "big")
-            await table.asking.send(adapter.withdrawal(ids["ann"], "big", 5))
-        slow.taking.set()
-        while (message := await slow.next())["type"] != "resync":
+            await table.people.send(adapter.withdrawal(ids["ann"], "big", 5))
+        slow.reading.set()
+        while (message := await slow.next_message())["type"] != "resync":
             assert message["type"] == "events", message
     return listener.shape(message)
 
 
-async def _suspension(table: Served, listener: Listener, token: str) -> list[Any]:
+async def _suspension(table: LiveServer, listener: Listener, token: str) -> list[Any]:
     """Return the messages when the house is suspended and released."""
     writer = table.context.house.command_handler.streams.writer
     async with table.follow(token) as socket:
@@ -137,18 +137,18 @@ async def _suspension(table: Served, listener: Listener, token: str) -> list[Any
         return [suspended, await listener.hear(socket)]
 
 
-async def _handshakes(table: Served) -> dict[str, int]:
+async def _handshakes(table: LiveServer) -> dict[str, int]:
     """Return the status with which sockets are refused."""
     cases: dict[str, tuple[str, dict[str, Any]]] = {
         "anonymous": ("", {}),
-        "administrator": (table.program("root", "administrator"), {}),
-        "unknown table": (table.program("boss", "shift-manager"), {"table": "none"}),
+        "administrator": (table.create_token("root", "administrator"), {}),
+        "unknown table": (table.create_token("boss", "shift-manager"), {"table": "none"}),
         "another origin": (table.sign_in("ann", "player"), {"origin": "http://elsewhere.test"}),
     }
     return {name: await _status(table, token, options) for name, (token, options) in cases.items()}
 
 
-async def _status(table: Served, token: str, options: dict[str, Any]) -> int:
+async def _status(table: LiveServer, token: str, options: dict[str, Any]) -> int:
     try:
         async with table.follow(token, **options):
             return 101
@@ -156,18 +156,18 @@ async def _status(table: Served, token: str, options: dict[str, Any]) -> int:
         return refused.response.status_code
 
 
-async def _closing(table: Served) -> dict[str, int]:
+async def _closing(table: LiveServer) -> dict[str, int]:
     """Return the code with which a socket is closed when its session ends."""
     token = table.sign_in("ann", "player")
     async with table.follow(token) as socket:
-        await adapter.hear(socket)
+        await adapter.receive(socket)
         table.context.identity.sessions.sign_out(token)
-        return {"signed out": await adapter.closing(socket)}
+        return {"signed out": await adapter.wait_for_close(socket)}
 
 
-async def _metrics(table: Served, ids: dict[str, str]) -> dict[str, Any]:
+async def _metrics(table: LiveServer, ids: dict[str, str]) -> dict[str, Any]:
     """Return the types and labels of the metrics after each was counted once."""
-    token = table.program("ann", "player", ["read", "play"])
+    token = table.create_token("ann", "player", ["read", "play"])
     path = f"/api/tables/{table.table}/commands"
     bet = {"type": "PlaceBet", "player": ids["ann"], "box": "big"}
     async with httpx.AsyncClient(base_url=table.origin, trust_env=False) as client:

@@ -11,8 +11,8 @@ from tests.contract import adapter, openapi, recordings
 if TYPE_CHECKING:
     import httpx
 
-    from tests.api.recipes import Recipe
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
+    from tests.api.operation_requests import OperationRequest
 
 FILE = "responses.json"
 ROLES = (
@@ -50,23 +50,23 @@ BETS: tuple[tuple[str, dict[str, Any]], ...] = (
 class Surveyor:
     """Sends requests to a house and summarises the responses."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting, self.cook = setting, adapter.Cook(setting)
+    def __init__(self, house: HouseApp) -> None:
+        self.house, self.builder = house, adapter.RequestBuilder(house)
         document = openapi.normalise(adapter.openapi_document())
         self.operations: dict[str, Any] = openapi.inline_schemas(document)["operations"]
-        account = setting.id("shift-manager")
-        made = setting.people.tokens.create(account, "board", PROGRAM_SCOPES)
+        account = house.id("shift-manager")
+        made = house.identity.tokens.create(account, "board", PROGRAM_SCOPES)
         self.program = made.token
 
     async def request(self, address: str, role: str) -> dict[str, Any]:
         """Return the response of an operation to a role."""
         operation = self.operations[address]
-        recipe = self.cook.make(operation["operationId"], self._recipe_role(operation, role))
+        prepared = self.builder.build(operation["operationId"], self._recipe_role(operation, role))
         method, _, path = address.partition(" ")
-        headers: dict[str, str] = {"Idempotency-Key": recipe.key} if recipe.key else {}
-        headers |= self._credentials(role, recipe)
-        response = await self.setting.client(**headers).request(
-            method, path.format_map(recipe.path), json=recipe.body, params=recipe.query
+        headers: dict[str, str] = {"Idempotency-Key": prepared.key} if prepared.key else {}
+        headers |= self._credentials(role, prepared)
+        response = await self.house.client(**headers).request(
+            method, path.format_map(prepared.path), json=prepared.body, params=prepared.query
         )
         return self.summarise(response, operation)
 
@@ -79,12 +79,12 @@ class Surveyor:
         allowed: list[str] = operation["x-roles"]
         return allowed[0] if allowed and allowed[0] != "anyone" else "player"
 
-    def _credentials(self, role: str, recipe: Recipe) -> dict[str, str]:
+    def _credentials(self, role: str, prepared: OperationRequest) -> dict[str, str]:
         if role == "anonymous":
             return {}
         if role == "program":
             return {"Authorization": f"Bearer {self.program}"}
-        return {"Cookie": f"{self.setting.context.cookie_name}={recipe.token}"}
+        return {"Cookie": f"{self.house.context.cookie_name}={prepared.token}"}
 
     def summarise(self, response: httpx.Response, operation: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a response that clients depend on."""
@@ -112,14 +112,14 @@ class Surveyor:
         content = options.get(
             "content", json.dumps(options["json"]).encode() if "json" in options else None
         )
-        client = self.setting.client("player")
+        client = self.house.client("player")
         response = await client.request(method, path, content=content, headers=headers)
         return self.summarise(response, {})
 
     async def bet(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the response to a player's bet."""
-        bet = {"type": "PlaceBet", "player": self.setting.id("player"), **fields}
-        return self.summarise(await self.setting.send("player", bet), {})
+        bet = {"type": "PlaceBet", "player": self.house.id("player"), **fields}
+        return self.summarise(await self.house.send("player", bet), {})
 
 
 def group_roles(responses: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -133,21 +133,21 @@ def group_roles(responses: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 async def survey() -> dict[str, Any]:
     """Return all responses of a house in which a round was played and another is open."""
-    async with adapter.open_house() as setting:
-        await adapter.play_first_round(setting)
-        surveyor = Surveyor(setting)
+    async with adapter.open_house() as house:
+        await adapter.play_first_round(house)
+        surveyor = Surveyor(house)
         operations = {}
         for address in sorted(surveyor.operations):
             responses = {role: await surveyor.request(address, role) for role in ROLES}
             operations[address] = group_roles(responses)
-        setting.tokens.clear()  # some operations end sessions
+        house.tokens.clear()  # some operations end sessions
         extras = {
             name: await surveyor.request_extra(method, path, options)
             for name, method, path, options in EXTRAS
         }
         extras |= {name: await surveyor.bet(fields) for name, fields in BETS}
-        first = await setting.send("dealer", {"type": "CloseBetting"}, key="same")
-        again = await setting.send("dealer", {"type": "Tumble", "times": 3}, key="same")
+        first = await house.send("dealer", {"type": "CloseBetting"}, key="same")
+        again = await house.send("dealer", {"type": "Tumble", "times": 3}, key="same")
         extras["a key used again"] = surveyor.summarise(again, {})
         assert first.status_code == 200, first.text
         extras["a bet after the close"] = await surveyor.bet({"box": "big", "amount": 5})

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.api.serve_process import ROOT, started
+from tests.api.serve_process import ROOT, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.api.serve_process import Process
+    from tests.api.serve_process import ServeProcess
 
 
 class User:
@@ -66,7 +66,7 @@ class Site:
     """A house that is being served."""
 
     url: str
-    process: Process
+    process: ServeProcess
     prefix: str
     _exits: ExitStack = field(default_factory=ExitStack)
 
@@ -87,11 +87,11 @@ def serving(database: str, data: Path, house_file: Path, prefix: str) -> Iterato
     keeps for ever.
     """
     words = ("--database", database, "--house", str(house_file), "--port", "0")
-    with started(data, *words) as process, ExitStack() as exits:
-        port = process.until_listening()
+    with start_server(data, *words) as process, ExitStack() as exits:
+        port = process.wait_until_listening()
         yield Site(f"http://127.0.0.1:{port}", process, prefix, exits)
-        process.stop()
-        assert process.end() == 0, process.errors
+        process.send_signal()
+        assert process.wait() == 0, process.errors
 
 
 def run_cli(data: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""A house with its application, an account in every role, and clients that send requests to it."""
+"""A house in memory behind its web application, with an account in every role."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from tests.house.house_driver import People
 from tests.identity.identity_cluster import PASSWORD
 from tests.log.postgres_server import quick_folder
 from threedice import load
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from litestar import Litestar
 
+    from threedice.house import CommandHandler
     from threedice.identity import Account, IdentityService
     from threedice.log.store import Store
 
@@ -44,27 +46,19 @@ BET = {"type": "PlaceBet", "box": "big", "amount": 5}
 SUPERVISOR = Actor(id="console", role="supervisor")
 DEALER = Actor(id="console", role="dealer")
 HOUR = 3600 * 1_000_000
-EVERYBODY = (*ROLES, "other player")
-"""Somebody in each role, and a second player."""
+ACCOUNT_NAMES = (*ROLES, "other player")
+"""An account in each role, named after it, and a second player."""
 
 
-def described(commands_per_second: int = 100_000) -> HouseConfig:
-    """A house of one table."""
-    table = TableConfig(
-        game=GAME, chips=[5], float=0, limits=TableLimitsConfig(minimum=5, maximum=100)
-    )
-    return HouseConfig(
-        name="Test house",
-        currency="SGD",
-        time_zone="Asia/Singapore",
-        policies=HousePolicies(commands_per_second=commands_per_second),
-        tables={"1": table},
-    )
+def problem_code(response: httpx.Response) -> str:
+    """Return the code of a problem response, or an empty string for any other response."""
+    content_type = response.headers.get("content-type", "")
+    return str(response.json()["code"]) if content_type == "application/problem+json" else ""
 
 
 @dataclass
-class Setting:
-    """A house in service, everybody's account, and how to speak to it as one of them."""
+class HouseApp:
+    """A house, its web application, its accounts, and HTTP clients for each of them."""
 
     context: ServerContext
     app: Litestar
@@ -74,29 +68,43 @@ class Setting:
     keys: Any = field(default_factory=lambda: count(1))
 
     @property
-    def people(self) -> IdentityService:
+    def handler(self) -> CommandHandler:
+        return self.context.house.command_handler
+
+    @property
+    def store(self) -> Store:
+        return self.handler.store
+
+    @property
+    def identity(self) -> IdentityService:
         return self.context.identity
 
     def id(self, who: str) -> str:
         return self.accounts[who].id
 
     def client(self, who: str = "", **headers: str) -> httpx.AsyncClient:
-        """Return a browser, of somebody who has signed in or of nobody."""
-        said = {"Origin": ORIGIN, **headers}
+        """Return a browser that is signed in to an account, or to none."""
+        headers = {"Origin": ORIGIN, **headers}
         if who:
             if who not in self.tokens:
-                signed_in = self.people.authentication.sign_in(self.accounts[who].name, PASSWORD)
+                signed_in = self.identity.authentication.sign_in(self.accounts[who].name, PASSWORD)
                 self.tokens[who] = signed_in.token
-            said["Cookie"] = f"{self.context.cookie_name}={self.tokens[who]}"
+            headers["Cookie"] = f"{self.context.cookie_name}={self.tokens[who]}"
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)  # type: ignore[arg-type]
-        client = httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=said)
+        client = httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers)
         self.clients.append(client)
         return client
+
+    async def get(self, who: str, path: str) -> Any:
+        """Return the JSON of a successful GET request."""
+        response = await self.client(who).get(path)
+        assert response.status_code == 200, response.text
+        return response.json()
 
     async def send(
         self, who: str, command: dict[str, Any], *, table: str = "1", key: str = ""
     ) -> httpx.Response:
-        """Send a command as somebody, under a key of its own."""
+        """Send a command to a table, by default under a new idempotency key."""
         return await self.client(who).post(
             f"/api/tables/{table}/commands",
             json=command,
@@ -109,58 +117,78 @@ class Setting:
         command = {"type": "PlaceBet", "player": self.id(who), "box": box, "amount": amount}
         return await self.send(who, command, key=key)
 
-    def assign(self, who: str, table: str | None = "1", role: Any = "") -> None:
-        """Have somebody work at a table from an hour ago for two hours."""
-        now = self.people.context.clock()
-        role = role or who
-        self.people.assignments.add(self.id(who), table, role, starts=now - HOUR, until=now + HOUR)
+    async def finish_round(self) -> None:
+        """Play the current round to its end, with the result 1 2 3."""
+        await People(self.handler).play("dice 1 2 3")
 
-    def add(self, who: str, *roles: str) -> Account:
+    def assign(self, who: str, table: str | None = "1", role: Any = "") -> None:
+        """Assign staff to a table from an hour ago until in an hour."""
+        now = self.identity.context.clock()
+        role = role or who
+        self.identity.assignments.add(
+            self.id(who), table, role, starts=now - HOUR, until=now + HOUR
+        )
+
+    def add_account(self, who: str, *roles: str) -> Account:
         name = who.replace(" ", "-") + "-name"
-        account = self.people.accounts.add(name, roles, password=PASSWORD).account
+        account = self.identity.accounts.add(name, roles, password=PASSWORD).account
         self.accounts[who] = account
         return account
 
 
 @asynccontextmanager
-async def opened(
+async def open_house_app(
     *,
     policy: IdentityPolicy | None = None,
     store: Store | None = None,
     commands_per_second: int = 100_000,
     clock: Any = None,
     **settings: Any,
-) -> AsyncIterator[Setting]:
-    """Open a house with a table, an account in every role, and money in the players' accounts."""
+) -> AsyncIterator[HouseApp]:
+    """Open a house with an account in every role; its table is closed."""
     state = Path(tempfile.mkdtemp(prefix="threedice-web-", dir=quick_folder()))
     chosen = policy or IdentityPolicy(second_factor=False)
     clocks = {"clock": clock} if clock else {}
     with closing(
         open_identity("memory:", state=state, cost=TEST_COST, policy=chosen, **clocks)
-    ) as people:
+    ) as identity:
         async with House("memory:", store=store or MemoryStore(), state_dir=state) as house:
             context = ServerContext(
                 house,
-                people,
-                described(commands_per_second),
+                identity,
+                house_config(commands_per_second),
                 hub=Hub(house, ServerMetrics(house)),
                 **{"origins": (ORIGIN,), "secure": False, **settings},
             )
-            setting = Setting(context, make_app(context))
+            house_app = HouseApp(context, make_app(context))
             for role in ROLES:
-                setting.add(role, role)
-            setting.add("other player", "player")
-            yield setting
-            for client in setting.clients:
+                house_app.add_account(role, role)
+            house_app.add_account("other player", "player")
+            yield house_app
+            for client in house_app.clients:
                 await client.aclose()
     shutil.rmtree(state)
 
 
-async def seat(
-    setting: Setting, *players: str, betting: bool = True, game_id: str = GAME, table: str = "1"
+def house_config(commands_per_second: int) -> HouseConfig:
+    """Describe a house with one table."""
+    table = TableConfig(
+        game=GAME, chips=[5], float=0, limits=TableLimitsConfig(minimum=5, maximum=100)
+    )
+    return HouseConfig(
+        name="Test house",
+        currency="SGD",
+        time_zone="Asia/Singapore",
+        policies=HousePolicies(commands_per_second=commands_per_second),
+        tables={"1": table},
+    )
+
+
+async def seat_players(
+    house: HouseApp, *players: str, betting: bool = True, game_id: str = GAME, table: str = "1"
 ) -> None:
-    """Open a table with players at it, who have 1000 each."""
-    floor, game = setting.context.house.command_handler, load(game_id)
+    """Open a table and have players buy in for 1000 each."""
+    game = load(game_id)
     limits = uniform_limits(game, 100 if game_id != GAME else 5, 10_000_000, 10_000_000)
     steps: list[Any] = [
         EstablishTable(by=SUPERVISOR, game=game_id),
@@ -171,9 +199,11 @@ async def seat(
         *(commands.PassCheck(by=SUPERVISOR, check=check) for check in game.facts.opening),
     ]  # fmt: skip
     for who in players or ("player", "other player"):
-        player = setting.id(who)
+        player = house.id(who)
         steps.append(commands.BuyIn(by=DEALER, player=player, amount=1000, age_years=30))
     if betting:
         steps.append(commands.OpenBetting(by=DEALER))
     for number, step in enumerate(steps):
-        await floor.handle(step, table=table, account="console", key=f"set-up-{table}-{number}")
+        await house.handler.handle(
+            step, table=table, account="console", key=f"set-up-{table}-{number}"
+        )

@@ -1,4 +1,4 @@
-"""`threedice serve` from its first start to its end, in a process of its own."""
+"""`threedice serve` in a child process: start, stop, TLS, and arguments that are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.api.serve_process import HOUSE, started
+from tests.api.serve_process import HOUSE, start_server
 from threedice.api.listener import ListenAddress, allowed_origins, bind_socket
 from threedice.cli.house import run_server
 from threedice.errors import InvalidInput, OperatingFailure, RulebookError
@@ -27,7 +27,7 @@ from threedice.identity import open_identity
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.api.serve_process import Process
+    from tests.api.serve_process import ServeProcess
 
 
 @pytest.fixture
@@ -38,21 +38,21 @@ def house(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def words(tmp_path: Path, house: Path) -> list[str]:
+def arguments(tmp_path: Path, house: Path) -> list[str]:
     return ["--database", f"sqlite:///{tmp_path}/h.sqlite", "--house", str(house), "--port", "0"]
 
 
-def password_in(process: Process) -> str:
-    (at,) = (number for number, line in enumerate(process.said) if "sign in as" in line)
-    return process.said[at + 1].strip()
+def password_in(process: ServeProcess) -> str:
+    (at,) = (number for number, line in enumerate(process.output) if "sign in as" in line)
+    return process.output[at + 1].strip()
 
 
 def test_responses_without_free_descriptors_have_the_security_headers(
-    tmp_path: Path, words: list[str]
+    tmp_path: Path, arguments: list[str]
 ) -> None:
-    with started(tmp_path, *words) as process:
-        url = f"http://127.0.0.1:{process.until_listening()}"
-        headers = {"Authorization": f"Bearer {watcher(tmp_path)}"}
+    with start_server(tmp_path, *arguments) as process:
+        url = f"http://127.0.0.1:{process.wait_until_listening()}"
+        headers = {"Authorization": f"Bearer {create_auditor_token(tmp_path)}"}
         with httpx.Client(base_url=url, headers=headers) as client:
             client.get("/health")  # opens the connection that all requests use
             process.limit_descriptors(0)
@@ -62,53 +62,53 @@ def test_responses_without_free_descriptors_have_the_security_headers(
                 for path in ("/api/nothing", "/api/openapi.json", "/api/rulebooks", "/")
             ]
         process.limit_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        process.stop(signal.SIGTERM)
-        assert process.end() == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
     assert {reply.headers.get("x-frame-options") for reply in replies} == {"DENY"}
     assert [reply.status_code for reply in replies] == [404, 200, 200, 200] * 3
     assert "defect" not in process.errors
 
 
 def test_house_is_created_on_first_start_and_served_again_after_a_stop(
-    tmp_path: Path, words: list[str]
+    tmp_path: Path, arguments: list[str]
 ) -> None:
-    with started(tmp_path, *words) as first:
-        port = first.until_listening()
+    with start_server(tmp_path, *arguments) as first:
+        port = first.wait_until_listening()
         health = httpx.get(f"http://127.0.0.1:{port}/health")
         assert health.json()["status"] == "well"
         assert "server" not in health.headers
         password = password_in(first)
-        token = watcher(tmp_path)
+        token = create_auditor_token(tmp_path)
         url = f"ws://127.0.0.1:{port}/api/tables/pit-1/live"
         with connect(url, additional_headers={"Authorization": f"Bearer {token}"}) as live:
             assert '"type":"hello"' in str(live.recv())
-            refused = started(tmp_path, *words)
+            refused = start_server(tmp_path, *arguments)
             with refused as second:
-                assert second.end() == 2
+                assert second.wait() == 2
             assert f"{tmp_path}/h.sqlite is served by process" in second.errors
             assert second.errors.count("\n") == 1
-            first.stop(signal.SIGTERM)
+            first.send_signal(signal.SIGTERM)
             with pytest.raises(ConnectionClosed) as closed:
                 live.recv()
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 1001
-        assert first.end() == 0
+        assert first.wait() == 0
     assert password not in first.errors
-    with started(tmp_path, *words) as again:
-        port = again.until_listening()
-        assert not [line for line in again.said if "sign in as" in line]
+    with start_server(tmp_path, *arguments) as again:
+        port = again.wait_until_listening()
+        assert not [line for line in again.output if "sign in as" in line]
         signed_in = httpx.post(
             f"http://127.0.0.1:{port}/api/session",
             json={"name": "administrator", "password": password},
             headers={"Origin": f"http://127.0.0.1:{port}"},
         )
         assert signed_in.status_code < 300, signed_in.text
-        again.stop(signal.SIGINT)
-        assert again.end() == 0
+        again.send_signal(signal.SIGINT)
+        assert again.wait() == 0
 
 
-def watcher(folder: Path) -> str:
-    """Return a token for somebody who may look at tables."""
+def create_auditor_token(folder: Path) -> str:
+    """Create an API token of an auditor, who may read tables."""
     people = open_identity(f"sqlite:///{folder}/h.sqlite", state=folder / "h.sqlite.state")
     account = people.accounts.add("watcher", ["auditor"], password="a long pass phrase").account
     token = people.tokens.create(account.id, "watcher", ["read"]).token
@@ -117,13 +117,13 @@ def watcher(folder: Path) -> str:
 
 
 def test_tls_server_is_reached_under_the_names_of_its_certificate(
-    tmp_path: Path, words: list[str]
+    tmp_path: Path, arguments: list[str]
 ) -> None:
-    certificate, key = certified(tmp_path, "house.example")
+    certificate, key = create_certificate(tmp_path, "house.example")
     tls = ["--tls-cert", str(certificate), "--tls-key", str(key)]
-    with started(tmp_path, *words, *tls, "--host", "0.0.0.0") as process:
-        port = process.until_listening()
-        assert f"browsers reach it at https://house.example:{port}" in process.said
+    with start_server(tmp_path, *arguments, *tls, "--host", "0.0.0.0") as process:
+        port = process.wait_until_listening()
+        assert f"browsers reach it at https://house.example:{port}" in process.output
         context = ssl.create_default_context(cafile=str(certificate))
         with httpx.Client(verify=context) as client:
             answer = client.get(
@@ -135,8 +135,8 @@ def test_tls_server_is_reached_under_the_names_of_its_certificate(
         assert "strict-transport-security" in answer.headers
 
 
-def certified(folder: Path, name: str) -> tuple[Path, Path]:
-    """Make a certificate that vouches for itself."""
+def create_certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """Create a self-signed certificate; return its file and the file of its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -157,7 +157,7 @@ def certified(folder: Path, name: str) -> tuple[Path, Path]:
     return files
 
 
-# --- what is refused before anything is opened --------------------------------------------------
+# --- arguments that are refused before the database is opened -----------------------------------
 
 
 def test_public_address_requires_tls_or_a_proxy(house: Path) -> None:
@@ -176,9 +176,9 @@ def test_demo_listens_on_loopback_only(house: Path) -> None:
 
 
 def test_invalid_certificate_files_are_refused(tmp_path: Path, house: Path) -> None:
-    certificate, key = certified(tmp_path, "house.example")
+    certificate, key = create_certificate(tmp_path, "house.example")
     (tmp_path / "other").mkdir()
-    _, other = certified(tmp_path / "other", "other.example")
+    _, other = create_certificate(tmp_path / "other", "other.example")
     for wrong in (
         ListenAddress(certificate=certificate),
         ListenAddress(certificate=tmp_path / "missing.pem", key=key),
@@ -216,7 +216,7 @@ def test_missing_house_file_error_names_the_expected_file(
 
 
 def test_allowed_origins_are_the_names_of_the_house(tmp_path: Path) -> None:
-    certificate, key = certified(tmp_path, "house.example")
+    certificate, key = create_certificate(tmp_path, "house.example")
     here = ("http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000")
     assert allowed_origins(ListenAddress(), 8000) == here
     named = ListenAddress("0.0.0.0", 443, certificate, key)

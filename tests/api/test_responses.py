@@ -1,4 +1,4 @@
-"""What every reply carries, in which language it is, and what it tells nobody."""
+"""Responses: security headers, language, and what errors must not reveal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.api.setting import BET, opened, seat
+from tests.api.house_app import BET, open_house_app, seat_players
 from tests.identity.identity_cluster import PASSWORD
 from threedice.api.context import PLAIN_COOKIE, SECURE_COOKIE
 from threedice.api.http import journal
@@ -15,13 +15,13 @@ from threedice.api.http.problems import problem_from_error
 from threedice.errors import ThreediceError
 
 if TYPE_CHECKING:
-    from tests.api.setting import Setting
+    from tests.api.house_app import HouseApp
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_every_response_has_the_security_headers(playing: Setting) -> None:
-    client = playing.client("player")
+async def test_every_response_has_the_security_headers(house_in_play: HouseApp) -> None:
+    client = house_in_play.client("player")
     replies = [
         await client.get("/api/tables"),
         await client.get("/api/nothing"),
@@ -30,9 +30,9 @@ async def test_every_response_has_the_security_headers(playing: Setting) -> None
         await client.request("OPTIONS", "/api/tables"),
         await client.post("/api/tables/1/commands", content=b"{"),
         await client.get("/api/session", headers={"Host": "rebound.test"}),
-        await playing.client().get("/api/tables"),
+        await house_in_play.client().get("/api/tables"),
         await client.get("/health"),
-        await playing.bet("player"),
+        await house_in_play.bet("player"),
     ]
     for reply in replies:
         headers = reply.headers
@@ -50,10 +50,10 @@ async def test_every_response_has_the_security_headers(playing: Setting) -> None
 
 
 async def test_tls_responses_set_hsts_and_a_host_only_cookie() -> None:
-    async with opened(secure=True, origins=("https://house.test",)) as setting:
-        client = setting.client(Origin="https://house.test")
-        said = {"name": "player-name", "password": PASSWORD}
-        reply = await client.post("https://house.test/api/session", json=said)
+    async with open_house_app(secure=True, origins=("https://house.test",)) as house:
+        client = house.client(Origin="https://house.test")
+        credentials = {"name": "player-name", "password": PASSWORD}
+        reply = await client.post("https://house.test/api/session", json=credentials)
         assert "max-age" in reply.headers["strict-transport-security"]
         parts = {part.strip() for part in reply.headers["set-cookie"].split(";")}
         assert {"Path=/", "HttpOnly", "SameSite=Strict", "Secure"} <= parts
@@ -61,13 +61,13 @@ async def test_tls_responses_set_hsts_and_a_host_only_cookie() -> None:
         assert "Domain" not in reply.headers["set-cookie"]
         token = reply.headers["set-cookie"].partition("=")[2].partition(";")[0]
         for name, status in ((SECURE_COOKIE, 200), (PLAIN_COOKIE, 401)):
-            other = setting.client(Cookie=f"{name}={token}")
+            other = house.client(Cookie=f"{name}={token}")
             answer = await other.get("https://house.test/api/session")
             assert answer.status_code == status
 
 
 @pytest.mark.parametrize(
-    ("asked", "language", "words"),
+    ("accept_language", "language", "words"),
     [
         ("en", "en", "Betting is not open yet"),
         ("zh-TW,zh;q=0.5", "zh-Hant", "尚未開始投注"),
@@ -77,14 +77,14 @@ async def test_tls_responses_set_hsts_and_a_host_only_cookie() -> None:
     ],
 )
 async def test_refusal_text_follows_accept_language(
-    house: Setting, asked: str, language: str, words: str
+    house: HouseApp, accept_language: str, language: str, words: str
 ) -> None:
-    await seat(house, betting=False)
+    await seat_players(house, betting=False)
     bet = {**BET, "player": house.id("player")}
     response = await house.client("player").post(
         "/api/tables/1/commands",
         json=bet,
-        headers={"Idempotency-Key": "k", "Accept-Language": asked},
+        headers={"Idempotency-Key": "k", "Accept-Language": accept_language},
     )
     problem = response.json()
     assert response.status_code == 409
@@ -97,18 +97,18 @@ async def test_refusal_text_follows_accept_language(
 
 
 async def test_defect_returns_a_bare_500_and_logs_no_message(
-    playing: Setting, monkeypatch: pytest.MonkeyPatch
+    house_in_play: HouseApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def burst(*_: Any, **__: Any) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("secret-in-a-message")
 
     lines = io.StringIO()
     handler = journal.open_journal(lines, plain=False)
     try:
-        monkeypatch.setattr(playing.context.house.command_handler, "handle", burst)
-        monkeypatch.setattr(playing.people.accounts, "all", burst)
-        bet = await playing.bet("player")
-        listed = await playing.client("administrator").get("/api/people")
+        monkeypatch.setattr(house_in_play.handler, "handle", fail)
+        monkeypatch.setattr(house_in_play.identity.accounts, "all", fail)
+        bet = await house_in_play.bet("player")
+        listed = await house_in_play.client("administrator").get("/api/people")
     finally:
         journal.close_journal(handler)
     for response in (bet, listed):
@@ -124,13 +124,13 @@ async def test_defect_returns_a_bare_500_and_logs_no_message(
 
 @pytest.mark.parametrize("path", ["/api/nothing", "/api/tables/1/commands", "/nothing"])
 async def test_failure_while_describing_an_error_is_a_500_with_security_headers(
-    playing: Setting, monkeypatch: pytest.MonkeyPatch, path: str
+    house_in_play: HouseApp, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    def burst(*_: Any, **__: Any) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(playing.context.metrics, "count_refused", burst)
-    reply = await playing.client("player", Host="rebound.test").post(path, content=b"{")
+    monkeypatch.setattr(house_in_play.context.metrics, "count_refused", fail)
+    reply = await house_in_play.client("player", Host="rebound.test").post(path, content=b"{")
     assert (reply.status_code, reply.json()["code"]) == (500, "house/defect")
     assert reply.headers["x-frame-options"] == "DENY"
     assert reply.headers["content-language"] == "en"
@@ -143,17 +143,19 @@ def test_unmapped_threedice_error_is_a_503_without_details() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/table/1", "/api/tables", "/health"])
-async def test_head_returns_the_headers_of_get_without_a_body(playing: Setting, path: str) -> None:
-    client = playing.client("player")
+async def test_head_returns_the_headers_of_get_without_a_body(
+    house_in_play: HouseApp, path: str
+) -> None:
+    client = house_in_play.client("player")
     whole, head = await client.get(path), await client.head(path)
     assert (head.status_code, head.content) == (whole.status_code, b"")
     for name in ("content-type", "content-length", "cache-control"):
         assert head.headers.get(name) == whole.headers.get(name)
 
 
-async def test_head_of_a_post_only_route_is_405(playing: Setting) -> None:
-    response = await playing.client("player").head("/api/tables/1/commands")
+async def test_head_of_a_post_only_route_is_405(house_in_play: HouseApp) -> None:
+    response = await house_in_play.client("player").head("/api/tables/1/commands")
     assert (response.status_code, response.content) == (405, b"")
     assert "HEAD" not in response.headers["allow"]
-    response = await playing.client("player").put("/api/tables")
+    response = await house_in_play.client("player").put("/api/tables")
     assert response.headers["allow"] == "GET, HEAD"
