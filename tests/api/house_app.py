@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from threedice.table.commands import Actor
 from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from litestar import Litestar
 
@@ -160,14 +160,34 @@ async def open_house_app(
                 hub=Hub(house, ServerMetrics(house)),
                 **{"origins": (ORIGIN,), "secure": False, **settings},
             )
-            house_app = HouseApp(context, make_app(context))
-            for role in ROLES:
-                house_app.add_account(role, role)
-            house_app.add_account("other player", "player")
-            yield house_app
-            for client in house_app.clients:
-                await client.aclose()
+            with reuse_app(context) as (context_of_app, app):
+                house_app = HouseApp(context_of_app, app)
+                for role in ROLES:
+                    house_app.add_account(role, role)
+                house_app.add_account("other player", "player")
+                yield house_app
+                for client in house_app.clients:
+                    await client.aclose()
     shutil.rmtree(state)
+
+
+_idle_apps: list[tuple[ServerContext, Litestar]] = []
+
+
+@contextmanager
+def reuse_app(context: ServerContext) -> Iterator[tuple[ServerContext, Litestar]]:
+    """Give an idle application the contents of a new context, or build one if none is idle.
+
+    Building an application takes a tenth of a second, longer than most tests.
+    """
+    if context.secure:  # an application reads this only once
+        yield context, make_app(context)
+        return
+    kept, app = _idle_apps.pop() if _idle_apps else (context, make_app(context))
+    for each in fields(context):
+        setattr(kept, each.name, getattr(context, each.name))
+    yield kept, app
+    _idle_apps.append((kept, app))
 
 
 def house_config(commands_per_second: int) -> HouseConfig:

@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.api.live_server import PASSWORD, receive, receive_until, serve_house, wait_for_close
 from threedice.api.http.limits import RateLimiter
+from threedice.api.live import hub
 from threedice.api.live.hub import MAX_SOCKETS_PER_ACCOUNT
 from threedice.house.stream_state import table_stream
 from threedice.identity import open_identity
@@ -355,8 +356,11 @@ async def test_revocation_by_another_server_closes_sockets(server: LiveServer) -
     other.close()
 
 
-async def test_expired_session_closes_its_socket(server: LiveServer) -> None:
+async def test_expired_session_closes_its_socket(
+    server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Idle time ends a session without a notification, so the server polls."""
+    monkeypatch.setattr(hub, "ROUNDS_PER_PLAYER_CHECK", 1)
     token, player = server.sign_in("dora", "dealer"), server.sign_in("ann", "player")
     async with server.follow(token) as staffs, server.follow(player) as players:
         await receive(staffs)
