@@ -83,7 +83,7 @@ class HouseApp:
         return self.accounts[who].id
 
     def client(self, who: str = "", **headers: str) -> httpx.AsyncClient:
-        """Return a browser that is signed in to an account, or to none."""
+        """Return a client with the cookie of an account, or an anonymous one."""
         headers = {"Origin": ORIGIN, **headers}
         if who:
             if who not in self.tokens:

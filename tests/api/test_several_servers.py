@@ -234,17 +234,17 @@ async def send(client: httpx.AsyncClient, key: str, **command: Any) -> dict[str,
 
 async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: ServerPair) -> None:
     _, dealer = pair.token("dora", "dealer", "deal", "play", "read")
-    ann, hers = pair.token("ann", "player", "play", "read")
-    _, bobs = pair.token("bob", "player", "read")
+    ann, ann_token = pair.token("ann", "player", "play", "read")
+    _, bob_token = pair.token("bob", "player", "read")
     async with pair.http("one", dealer) as client:
         await send(client, "chips", type="BuyIn", player=ann, amount=100_000, age_years=30)
-    async with pair.socket("one", bobs) as near, pair.socket("other", bobs) as far:
+    async with pair.socket("one", bob_token) as near, pair.socket("other", bob_token) as far:
         near_hello, far_hello = msgspec.json.decode(await near.recv()), await far.recv()
         start = msgspec.json.decode(far_hello)["version"]
         assert near_hello["version"] == start
         async with pair.http("other", dealer) as client:
             done = await send(client, "open", type="OpenBetting")
-        async with pair.http("one", hers) as client:
+        async with pair.http("one", ann_token) as client:
             done = await send(client, "first", type="PlaceBet", player=ann, box="big", amount=50)
         for socket in (near, far):
             events = await events_until(socket, done["version"])
@@ -253,8 +253,8 @@ async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: Ser
             )
             assert events[-1]["totals"] == {"big": 50}
     async with asyncio.TaskGroup() as both:
-        both.create_task(place_bets(pair, ann, hers))
-        following = both.create_task(follow_events(pair, bobs, done["version"], BETS))
+        both.create_task(place_bets(pair, ann, ann_token))
+        following = both.create_task(follow_events(pair, bob_token, done["version"], BETS))
     seen = following.result()
     assert seen == list(range(done["version"] + 1, done["version"] + 1 + BETS))
     assert stored_bets(pair) == [f"bet-{number}" for number in range(BETS)]
