@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # when run as a file, thi
 
 from litestar import Litestar
 from litestar.datastructures import State
-from tests.house.setting import SUPERVISOR
+from tests.house.house_driver import SUPERVISOR
 
 from threedice import load
 from threedice.api.config import HouseConfig
