@@ -35,6 +35,12 @@ test("distances between elements are tokens", () => {
   expect(findings(/(?:gap|padding|margin)[a-z-]*: (?:[^;{}]* )?((?:0\.[2-9]\d*|[12])rem)/g)).toEqual([]);
 });
 
+test("only Note has the grounds of messages", () => {
+  const { "./lib/Note.svelte": _, ...others } = components;
+
+  expect(Object.keys(others).filter((file) => /var\(--(bad|warn|info)-ground\)/.test(others[file]!))).toEqual([]);
+});
+
 test("every token is used", () => {
   const names = [...tokens.matchAll(/^ {2}(--[\w-]+):/gm)].map(([, name]) => name);
   const used = Object.values(import.meta.glob("./**/*.ts", { query: "?raw", import: "default", eager: true }));
