@@ -1,79 +1,78 @@
-// Room: how much more fits on every spot, reckoned as the house reckons it, and whether a set of
-// chips fits as a whole before any of it is sent.
+// Room: how much more a player may stake on each spot, computed from the table's view so that it changes with every
+// event; and the faults of a set of bets before any of it is sent. tests/screens/test_room.py compares both with the
+// server's answers on random tables.
 
-import type { GameView, TableView } from "../../api/schema.d.ts";
+import type { BoxView, DifferentialRoom, GameView, SpotRoom, TableRoom, TableView } from "../../api/schema.d.ts";
 import { boxOf } from "../../lib/game.ts";
 import type { Act } from "./slip.ts";
 
-export interface SpotRoom {
-  minimum: number;
-  maximum: number;
-  step: number;
-  own: number;
-  total: number;
-  room: number;
-}
-
-export interface Differential {
-  boxes: string[];
-  limit: number;
-  totals: number[];
-  room: number[];
-}
-
-export interface Room {
-  spots: Record<string, SpotRoom>;
-  differential: Differential[];
-}
+export type Room = Omit<TableRoom, "version">;
 
 /** The spot on which chips in an area count. */
-export const spotOf = (game: GameView, area: string): string =>
-  (game.conduct.limits.areas ?? "shared") === "per-area" ? area : boxOf(area);
+export const spotOf = (game: GameView, area: string): string => (isPerArea(game) ? area : boxOf(area));
 
 /** The end of the table that an area is at: `left` for `big@left`. */
 export const endIn = (area: string): string => area.split("@")[1] ?? "";
 
-/** All that fits at a table, from its view; the house tells the same when it is asked. */
+/** The room on every spot of a table for one player: what `/api/tables/{table}/room` answers at this version. */
 export function roomAt(game: GameView, view: TableView, player: string): Room {
+  if (!view.limits) return { spots: {}, differential: [] };
   const spots: Record<string, SpotRoom> = {};
-  const totals = view.round?.totals ?? {};
-  const bets = view.seats[player]?.bets ?? {};
-  const shared = game.conduct.limits.maximum.scope === "box";
+  const totals = view.round?.totals ?? view.standing;
   for (const box of game.boxes) {
     const { minimum, maximum } = limitsOf(view, box.id);
     const step = (view.chips[0] ?? 1) * box.unit;
-    for (const spot of spotsOf(game, box.id, box.ends)) {
-      const own = bets[spot] ?? 0;
-      const total = totals[spot] ?? 0;
-      spots[spot] = { minimum, maximum, step, own, total, room: Math.max(maximum - (shared ? total : own), 0) };
+    for (const spot of spotsOf(game, box)) {
+      const at =
+        box.id === game.conduct.shooter?.box
+          ? shooterRoom(view.shooter, player, maximum)
+          : spotRoom(game, totals[spot] ?? 0, view.seats[player]?.bets[spot] ?? 0, maximum);
+      spots[spot] = { minimum, maximum, step, ...at };
     }
   }
   return { spots, differential: differentials(game, view, totals) };
 }
 
-function spotsOf(game: GameView, box: string, ends: readonly string[]): string[] {
-  const apart = (game.conduct.limits.areas ?? "shared") === "per-area" && ends.some(Boolean);
-  return apart ? ends.map((end) => `${box}@${end}`) : [box];
+type Left = Pick<SpotRoom, "own" | "total" | "room">;
+
+function spotRoom(game: GameView, total: number, own: number, maximum: number): Left {
+  const counted = game.conduct.limits.maximum.scope === "box" ? total : own;
+  return { own, total, room: Math.max(maximum - counted, 0) };
 }
+
+/** Only the shooter stakes here, after choosing the dice and before the first throw. */
+function shooterRoom(shooter: TableView["shooter"], player: string, maximum: number): Left {
+  if (shooter?.player !== player) return { own: 0, total: 0, room: 0 };
+  const mayStake = shooter.dice.length > 0 && !shooter.throws;
+  return { own: shooter.stake, total: shooter.stake, room: mayStake ? Math.max(maximum - shooter.stake, 0) : 0 };
+}
+
+const isPerArea = (game: GameView): boolean => game.conduct.limits.areas === "per-area";
+
+const spotsOf = (game: GameView, box: BoxView): string[] =>
+  isPerArea(game) ? box.ends.map((end) => (end ? `${box.id}@${end}` : box.id)) : [box.id];
 
 export function limitsOf(view: TableView, box: string): { minimum: number; maximum: number } {
   const none = { minimum: 0, maximum: 0 };
   return view.limits?.boxes?.[box] ?? view.limits?.families[box.split(":", 1)[0]!] ?? none;
 }
 
-function differentials(game: GameView, view: TableView, totals: Readonly<Record<string, number>>): Differential[] {
-  const pairs = game.conduct.limits.differential?.pairs ?? [];
-  return pairs.map(([a, b]) => {
-    const limit = view.limits?.differential?.[a] ?? 0;
-    const held = [a, b].map((box) => totalOn(totals, box)) as [number, number];
-    const fits = (mine: number, other: string, others: number) =>
-      Math.max(Math.min(others, limitsOf(view, other).maximum) + limit - mine, 0);
-    return { boxes: [a, b], limit, totals: held, room: [fits(held[0], b, held[1]), fits(held[1], a, held[0])] };
+function differentials(game: GameView, view: TableView, totals: Readonly<Record<string, number>>): DifferentialRoom[] {
+  const pairs = new Map(game.conduct.limits.differential?.pairs);
+  const total = (spot: string) => totals[spot] ?? 0;
+  const maximum = (spot: string) => limitsOf(view, boxOf(spot)).maximum;
+  return game.boxes.flatMap((box) => {
+    const opposite = pairs.get(box.id);
+    if (!opposite) return [];
+    const limit = view.limits?.differential?.[box.id] ?? 0;
+    const roomOn = (spot: string, other: string) =>
+      Math.max(Math.min(maximum(spot), Math.min(total(other), maximum(other)) + limit) - total(spot), 0);
+    return spotsOf(game, box).map((a) => {
+      const b = a.replace(box.id, opposite);
+      return { boxes: [a, b], limit, totals: [total(a), total(b)], room: [roomOn(a, b), roomOn(b, a)] };
+    });
   });
 }
-
-const totalOn = (totals: Readonly<Record<string, number>>, box: string): number =>
-  Object.entries(totals).reduce((sum, [spot, total]) => (boxOf(spot) === box ? sum + total : sum), 0);
 
 /** Why a set cannot be put down as a whole: what is short, where, and what would fit. */
 export interface Fault {
