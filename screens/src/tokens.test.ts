@@ -41,6 +41,23 @@ test("only Note has the grounds of messages", () => {
   expect(Object.keys(others).filter((file) => /var\(--(bad|warn|info)-ground\)/.test(others[file]!))).toEqual([]);
 });
 
+test("labels come from Field and Choice, except those of pictures", () => {
+  const files = Object.keys(components).filter((file) => /<label\b/.test(components[file]!));
+
+  expect(files).toEqual([
+    "./lib/Choice.svelte",
+    "./lib/Field.svelte",
+    "./pages/odds/Mixing.svelte",
+    "./pages/odds/TryRoll.svelte",
+  ]);
+});
+
+test("only Dialog opens a dialog", () => {
+  expect(Object.keys(components).filter((file) => /<dialog\b|dialog \{/.test(components[file]!))).toEqual([
+    "./lib/Dialog.svelte",
+  ]);
+});
+
 test("every token is used", () => {
   const names = [...tokens.matchAll(/^ {2}(--[\w-]+):/gm)].map(([, name]) => name);
   const used = Object.values(import.meta.glob("./**/*.ts", { query: "?raw", import: "default", eager: true }));

@@ -131,6 +131,18 @@ def test_password_change_refuses_a_weak_password_and_accepts_a_strong_one(
     expect(page.get_by_role("heading", name="Tables")).to_be_visible()
 
 
+def test_error_in_a_form_describes_its_control(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", "/account")
+    again = page.get_by_label("New password once more")
+    page.get_by_label("New password", exact=True).fill("one password")
+    again.fill("another password")
+    expect(again).to_have_accessible_description("The two are not the same.")
+    expect(again).to_have_attribute("aria-invalid", "true")
+    again.fill("one password")
+    expect(again).to_have_accessible_description("")
+    expect(again).to_have_attribute("aria-invalid", "false")
+
+
 def change_password(page: Page, old: str, new: str) -> None:
     page.get_by_label("Password there is").fill(old)
     page.get_by_label("New password", exact=True).fill(new)
