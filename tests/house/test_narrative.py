@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.properties.test_table import GAMES, drive
-from tests.table.setting import Table
+from tests.table.table_driver import Table
 from threedice.house.codec import encode
 from threedice.house.reports.narrative import explain_player_bets
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
