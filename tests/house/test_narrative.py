@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.properties.test_table import GAMES, drive
+from tests.properties.random_table import GAMES_AND_READINGS, run_random_table
 from tests.table.table_driver import Table
 from threedice.house.codec import encode
 from threedice.house.reports.narrative import explain_player_bets
@@ -34,8 +34,8 @@ def logged(events: Iterable[AnyEvent]) -> MemoryStore:
 
 def test_every_bet_is_explained_from_the_log_as_from_all_that_happened() -> None:
     explained = 0
-    for number, (name, readings) in enumerate(GAMES):
-        table = drive(load(name, readings), "record", number, 400)
+    for number, (name, readings) in enumerate(GAMES_AND_READINGS):
+        table = run_random_table(load(name, readings), "record", number, 400)
         store, game = logged(table.events), table.game
         bets = [event for event in table.events if isinstance(event, BetPlaced)]
         rounds = [event.round for event in table.events if isinstance(event, RoundStarted)]
