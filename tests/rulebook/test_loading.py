@@ -16,7 +16,7 @@ from tests.rulebook.small_rulebook import (
     expect_error,
     load_book,
 )
-from threedice import InvalidInput, RulebookError, ThreediceError, UnknownName, load
+from threedice import RulebookError, ThreediceError, UnknownName, load
 from threedice.rulebook import load_rulebook
 
 if TYPE_CHECKING:
@@ -242,6 +242,7 @@ def format_toml(value: Any) -> str:
     return str(value).lower()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "nonsense",
     ["²", {"clause": 5}],
@@ -273,12 +274,3 @@ def test_loading_an_unknown_game_is_an_error_that_names_the_game() -> None:
 def test_loading_an_unknown_rulebook_is_an_error_that_suggests_a_known_one() -> None:
     with pytest.raises(UnknownName, match="triple-dice"):
         load_rulebook("quadruple-dice")
-
-
-def test_roll_of_other_than_three_dice_is_refused() -> None:
-    game = load("triple-dice")
-
-    assert game.book_id == "triple-dice"
-    assert game.roll(["crown", " Anchor", "3"]) == (1, game.faces.number("anchor"), 3)
-    with pytest.raises(InvalidInput, match="2 dice given; give three faces, such as crown,"):
-        game.roll(["crown", "anchor"])
