@@ -32,6 +32,16 @@ def press_twice(due, presses, net, base, maximum):
         return base, 0
     return min(2 * due, maximum), presses + 1
 """
+FAILING = """
+def plan(due, rounds, net, base, maximum):
+    if rounds < 150:
+        return base, rounds + 1
+    if base == 10:
+        return -1, rounds + 1
+    if base == 20:
+        return base // (150 - rounds), rounds + 1
+    raise ValueError("tired")
+"""
 
 
 def job(file: Path, function: str, **changes: Any) -> SessionJob:
@@ -45,6 +55,14 @@ def job(file: Path, function: str, **changes: Any) -> SessionJob:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "my_plan.py"
+
+
+@pytest.fixture(scope="module")
+def failing_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write one plan that fails in several ways, so that it is compiled once."""
+    file = tmp_path_factory.mktemp("plans") / "failing.py"
+    file.write_text(FAILING)
+    return file
 
 
 def test_own_martingale_equals_the_built_in_one(file: Path) -> None:
@@ -129,38 +147,20 @@ def test_invalid_own_plan_is_refused_before_work_begins(
         job(file, "plan")
 
 
-def test_own_plan_with_a_stake_below_one_after_many_rounds_is_refused(file: Path) -> None:
-    file.write_text(
-        "def plan(due, rounds, net, base, maximum):\n"
-        "    return (base if rounds < 150 else -1), rounds + 1\n"
-    )
-    whole = job(file, "plan", rounds=200, bankroll=5000)
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (10, "made less than one due, .* in 5 sessions"),
+        (20, "divides by zero"),
+        (30, "fails after many rounds: ValueError: tired"),
+    ],
+)
+def test_own_plan_that_fails_after_many_rounds_is_refused(
+    failing_file: Path, base: int, message: str
+) -> None:
+    whole = job(failing_file, "plan", base=base, rounds=200, bankroll=5000)
 
-    with pytest.raises(InvalidInput, match=r"made less than one due, .* in 5 sessions"):
-        whole.play(0, 5)
-
-
-def test_own_plan_that_divides_by_zero_after_many_rounds_is_refused(file: Path) -> None:
-    file.write_text(
-        "def plan(due, rounds, net, base, maximum):\n"
-        "    return base * 150 // (150 - rounds), rounds + 1\n"
-    )
-    whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
-
-    with pytest.raises(InvalidInput, match="divides by zero"):
-        whole.play(0, 5)
-
-
-def test_own_plan_that_raises_after_many_rounds_is_refused(file: Path) -> None:
-    file.write_text(
-        "def plan(due, rounds, net, base, maximum):\n"
-        "    if rounds > 150:\n"
-        "        raise ValueError('tired')\n"
-        "    return base, rounds + 1\n"
-    )
-    whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
-
-    with pytest.raises(InvalidInput, match="fails after many rounds: ValueError: tired"):
+    with pytest.raises(InvalidInput, match=message):
         whole.play(0, 5)
 
 
