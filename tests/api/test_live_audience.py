@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.properties.driver import Driven
-from tests.properties.ordinary import PLAYERS
+from tests.properties.likely_commands import PLAYERS
+from tests.properties.random_table import RandomTable
 from threedice import load
 from threedice.api.auth.audiences import (
     event_for_player,
@@ -49,7 +49,7 @@ STEPS = 150
 
 
 def drive(game: str, mode: LimitMode, seed: int) -> list[table_events.AnyEvent]:
-    driven = Driven(load(game), mode, seed)
+    driven = RandomTable(load(game), mode, seed)
     for _ in range(STEPS):
         driven.step()
     return driven.events

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.api.house_app import problem_code
-from tests.table.setting import Table
+from tests.table.table_driver import Table
 from threedice.api.routes.worksheets import LosingBet, WinningBet, table_room, working_sheet
 from threedice.api.views import build_table_view
 from threedice.cases.language import CaseContext, step_commands
@@ -56,7 +56,7 @@ def play_until(table: Table, step: StepName, dice: tuple[int, int, int] = HOUSE_
     for each in order[: order.index(step)]:
         if each not in table.state.current.done:
             for command in step_commands(CaseContext(table.game, table.state), each, dice):
-                table.ask(command)
+                table.send(command)
 
 
 # --- areas of chips -----------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def test_sheet_lists_payouts_when_the_float_is_short() -> None:
     table = Table(C, stacks={"ann": 2000}, float_amount=2500)
     table.play("open betting", "ann bets 600 on big")
     play_until(table, "pay-winners")
-    assert table.refuses("pay the winners").code == "float/short"
+    assert table.expect_refusal("pay the winners").code == "float/short"
     assert sheet(table).pay == [WinningBet("big", "ann", 600, 600)]
 
 

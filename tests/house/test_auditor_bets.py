@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.test_auditor import append, findings, play
 from tests.log.inspection import tampering
-from tests.table.setting import SUPERVISOR
+from tests.table.table_driver import SUPERVISOR
 from threedice.errors import TamperedData
 from threedice.house.codec import decode, encode
 from threedice.house.live_stream import load_stream

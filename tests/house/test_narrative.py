@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.properties.test_table import GAMES, drive
-from tests.table.setting import Table
+from tests.properties.random_table import GAMES_AND_READINGS, run_random_table
+from tests.table.table_driver import Table
 from threedice.house.codec import encode
 from threedice.house.reports.narrative import explain_player_bets
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
@@ -34,8 +34,8 @@ def store_events(events: Iterable[AnyEvent]) -> MemoryStore:
 
 def test_bets_are_explained_from_the_log_as_from_the_full_history() -> None:
     explained = 0
-    for number, (name, readings) in enumerate(GAMES):
-        table = drive(load(name, readings), "record", number, 400)
+    for number, (name, readings) in enumerate(GAMES_AND_READINGS):
+        table = run_random_table(load(name, readings), "record", number, 400)
         store, game = store_events(table.events), table.game
         bets = [event for event in table.events if isinstance(event, BetPlaced)]
         rounds = [event.round for event in table.events if isinstance(event, RoundStarted)]

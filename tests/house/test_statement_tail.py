@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import SUPERVISOR, People
-from tests.properties.test_table import GAMES, drive
+from tests.properties.random_table import GAMES_AND_READINGS, run_random_table
 from threedice import load
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.house import CommandHandler
@@ -110,8 +110,8 @@ async def test_second_server_shows_statements_up_to_the_last_notification(
 
 
 def test_stored_rows_plus_tail_equal_the_projection_of_the_whole_stream() -> None:
-    for number, (name, readings) in enumerate(GAMES):
-        table = drive(load(name, readings), "record", number, 300)
+    for number, (name, readings) in enumerate(GAMES_AND_READINGS):
+        table = run_random_table(load(name, readings), "record", number, 300)
         entries, _ = extend_stream(EMPTY_HEAD, STREAM, 5, bytes(32), map(encode, table.events))
         game_of = {table.game.hash: table.game}.__getitem__
         whole = StatementProjector(STREAM, game_of)
@@ -135,8 +135,8 @@ def test_stored_rows_plus_tail_equal_the_projection_of_the_whole_stream() -> Non
 
 def test_events_without_rows_move_only_bets() -> None:
     seen = set()
-    for number, (name, readings) in enumerate(GAMES):
-        for event in drive(load(name, readings), "record", number, 300).events:
+    for number, (name, readings) in enumerate(GAMES_AND_READINGS):
+        for event in run_random_table(load(name, readings), "record", number, 300).events:
             if type(event) in EVENTS_WITHOUT_ROWS:
                 seen.add(type(event))
                 moves = {(posting.source, posting.destination) for posting in postings_of(event)}

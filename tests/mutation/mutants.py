@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
-TABLE_TESTS = "table/test_settling table/test_rejections table cases playthroughs properties"
+TABLE_TESTS = "table/test_settlement table/test_rejections table cases playthroughs properties"
 RULEBOOK_TESTS = (
-    "rulebook/test_boxes rulebook/test_mutants_words rulebook/test_loading_wagers "
+    "rulebook/test_boxes rulebook/test_conditions rulebook/test_loading_wagers "
     "rulebook/test_loading_pay_tables rulebook/test_triple_dice rulebook/test_new_zealand "
     "rulebook/test_singapore rulebook/test_hash rulebook/test_loading_layouts "
-    "rulebook/test_loading rulebook/test_loading_conduct odds/test_guards "
+    "rulebook/test_loading rulebook/test_loading_conduct rulebook/test_game "
     "rulebook/test_against_oracle"
 )
 FILES = {
     "table/settlement.py": TABLE_TESTS,
-    "table/limits.py": f"table/test_limits {TABLE_TESTS}",
+    "table/limits.py": f"table/test_limits table/test_pro_rata {TABLE_TESTS}",
     "table/rejections.py": TABLE_TESTS,
     "table/money.py": f"table/test_postings {TABLE_TESTS}",
     "rulebook/boxes.py": RULEBOOK_TESTS,

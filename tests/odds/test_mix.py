@@ -18,7 +18,7 @@ stakes = st.dictionaries(st.sampled_from(sorted(GAME.boxes)), st.integers(1, 10_
 
 
 @given(stakes)
-def test_a_mix_is_the_sum_of_its_bets_on_every_roll(bets: dict[str, int]) -> None:
+def test_result_of_a_mix_is_the_sum_of_its_bets_on_every_roll(bets: dict[str, int]) -> None:
     mix = Mix(GAME, bets)
     by_hand = [
         sum(stake * oracle.net(GAME.id, box, roll) for box, stake in bets.items()) for roll in ROLLS
@@ -35,7 +35,7 @@ def test_a_mix_is_the_sum_of_its_bets_on_every_roll(bets: dict[str, int]) -> Non
 
 
 @given(stakes)
-def test_the_edge_of_a_mix_is_the_average_edge_by_stake(bets: dict[str, int]) -> None:
+def test_edge_of_a_mix_is_the_stake_weighted_average(bets: dict[str, int]) -> None:
     mix = Mix(GAME, bets)
     lost = sum(
         (stake * box_figures(GAME.box(box)).edge for box, stake in bets.items()), Fraction(0)
@@ -44,7 +44,7 @@ def test_the_edge_of_a_mix_is_the_average_edge_by_stake(bets: dict[str, int]) ->
     assert mix.figures.edge == lost / mix.total
 
 
-def test_hedged_bets_have_less_variance_than_either() -> None:
+def test_hedged_bets_have_less_variance_than_one_bet() -> None:
     hedged, alone = Mix(GAME, {"big": 10, "small": 10}), Mix(GAME, {"big": 20})
 
     assert hedged.figures.variance < alone.figures.variance
@@ -52,21 +52,21 @@ def test_hedged_bets_have_less_variance_than_either() -> None:
     assert hedged.figures.ways == 0
 
 
-def test_the_winning_boxes_of_a_mix_are_the_staked_ones() -> None:
+def test_winning_boxes_of_a_mix_are_only_staked_ones() -> None:
     assert Mix(GAME, {"total:10": 1, "big": 1}).winning((1, 3, 6)) == ("total:10",)
 
 
 @pytest.mark.parametrize("bets", [{}, {"big": 0}, {"big": -5}])
-def test_stakes_must_be_something(bets: dict[str, int]) -> None:
+def test_mix_without_positive_stakes_is_refused(bets: dict[str, int]) -> None:
     with pytest.raises(InvalidInput):
         Mix(GAME, bets)
 
 
-def test_a_box_of_another_layout_is_unknown() -> None:
+def test_mix_with_a_box_of_another_layout_is_refused() -> None:
     with pytest.raises(UnknownName, match="pair:1-1-2"):
         Mix(GAME, {"pair:1-1-2": 5})
 
 
-def test_the_shooters_bet_is_not_decided_by_one_roll() -> None:
+def test_mix_with_the_shooter_bet_is_refused() -> None:
     with pytest.raises(InvalidInput, match="not decided by one roll"):
         Mix(load("triple-dice"), {"shooter": 5})

@@ -1,4 +1,4 @@
-"""What a notebook shows of a result."""
+"""HTML of results in a notebook."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from threedice.odds import (
 from threedice.odds.notebook import html_bars, html_table
 
 GAME = load("sg-rws-tai-sai-v6/a")
-LAW = round_distribution(Mix(GAME, {"big": 50}))
+ROUND = round_distribution(Mix(GAME, {"big": 50}))
 SHOWN = {
     "a sheet": (odds_sheet(GAME), "1/36"),
-    "counted": (long_run(LAW, 10), "net result of 10 rounds, exact"),
-    "approximate": (long_run(LAW, 10, "float64"), "net result of 10 rounds, within"),
+    "counted": (long_run(ROUND, 10), "net result of 10 rounds, exact"),
+    "approximate": (long_run(ROUND, 10, "float64"), "net result of 10 rounds, within"),
     "a session": (
         session_odds(BettingSession(spread(GAME, {"big": 1}), StakingPlan("flat", 10), 50, 20)),
         "flat on big, 20 rounds, exact",
@@ -37,7 +37,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_result_shows_itself(name: str) -> None:
+def test_result_renders_as_html(name: str) -> None:
     result, words = SHOWN[name]
     html = result._repr_html_()
 
@@ -46,7 +46,7 @@ def test_a_result_shows_itself(name: str) -> None:
     assert ("<svg" in html) == (name != "a sheet")
 
 
-def test_words_are_escaped() -> None:
+def test_html_escapes_titles_and_cells() -> None:
     sly = odds_sheet(replace(GAME, title="<b>Sly</b>"))
 
     assert "&lt;b&gt;Sly" in sly._repr_html_()
@@ -54,7 +54,7 @@ def test_words_are_escaped() -> None:
     assert "&lt;u&gt;" in html_table("a", [], ("<u>",))
 
 
-def test_bars_tell_losses_from_gains() -> None:
+def test_bars_colour_losses_and_gains_differently() -> None:
     drawn = html_bars([(-2.0, 0.25), (0.0, 0.5), (2.0, 0.25)], 4)
 
     assert (drawn.count("#d88a74"), drawn.count("#8fb8a0")) == (1, 2)

@@ -1,4 +1,4 @@
-"""The staking plans, move by move: the table that compiled versions have to agree with."""
+"""Staking plans move by move."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WIN, PUSH, LOSS = 1, 0, -1
         ("labouchere", (300, 20, 290), LOSS, (300, 20, 290, 300)),
     ],
 )
-def test_a_plan_moves_on(
+def test_plan_moves_to_the_expected_state(
     name: str, state: tuple[int, ...], result: int, after: tuple[int, ...]
 ) -> None:
     stake = min(state[0], 300)
@@ -77,14 +77,14 @@ def test_a_plan_moves_on(
         ((20, -20), 240, (10, 0)),
     ],
 )
-def test_oscars_grind_never_aims_at_more_than_a_base(
+def test_oscars_grind_never_aims_at_more_than_one_base_stake(
     state: tuple[int, int], net: int, after: tuple[int, int]
 ) -> None:
     assert StakingPlan("oscars-grind", 10, 300).next_state(state, state[0], net) == after
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_first_stake_due_is_the_base_or_the_line(name: str) -> None:
+def test_first_stake_of_a_plan_is_the_base_or_the_ends_of_the_line(name: str) -> None:
     state = StakingPlan(name, 10, 300).initial_state()
 
     assert state == ((50, 10, 20, 30, 40) if name == "labouchere" else (10, 0))
@@ -95,7 +95,7 @@ def test_the_first_stake_due_is_the_base_or_the_line(name: str) -> None:
     ("due", "left", "made"),
     [(10, 1000, 10), (640, 1000, 500), (320, 130, 120), (320, 20, 20), (320, 19, 0), (20, 0, 0)],
 )
-def test_the_stake_is_the_least_of_what_is_due_allowed_and_left(
+def test_actual_stake_is_the_minimum_of_due_maximum_and_bankroll(
     due: int, left: int, made: int
 ) -> None:
     assert actual_stake(due, left, minimum=10, maximum=500, step=20 if due > 100 else 1) == made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from threedice import InvalidInput, load, settle
@@ -9,7 +11,7 @@ from threedice.dice import ROLLS
 from threedice.money import Amount
 
 
-def test_winners_are_paid_and_losers_taken() -> None:
+def test_settlement_pays_winners_and_takes_losers() -> None:
     game = load("sg-rws-tai-sai-v6/a")
     big, ten = settle(game, (1, 3, 6), {"big": Amount(50), "total:10": Amount(20)})
 
@@ -22,6 +24,7 @@ def test_winners_are_paid_and_losers_taken() -> None:
     assert ten.explanation.endswith("it won, paid 6 to 1")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["sg-rws-tai-sai-v6/e", "nz-tai-sai-2008/2", "triple-dice"])
 def test_settlement_agrees_with_the_matrix_for_every_box_and_roll(name: str) -> None:
     game = load(name)
@@ -31,6 +34,12 @@ def test_settlement_agrees_with_the_matrix_for_every_box_and_roll(name: str) -> 
         assert [each.net for each in settled] == [row[i] for row in game.payoffs.values()]
 
 
-def test_the_shooters_bet_is_not_settled_by_one_roll() -> None:
+def test_settling_the_shooter_bet_by_one_roll_is_refused() -> None:
     with pytest.raises(InvalidInput, match="over 4 throws"):
         settle(load("triple-dice"), (1, 1, 1), {"shooter": Amount(5)})
+
+
+@pytest.mark.parametrize("stake", [0, -5, 1.5, True])
+def test_settling_a_stake_that_is_not_a_positive_integer_is_refused(stake: Any) -> None:
+    with pytest.raises(InvalidInput, match="whole number above zero"):
+        settle(load("sg-rws-tai-sai-v6/c"), (1, 2, 3), {"big": stake})

@@ -1,4 +1,4 @@
-"""The house's win over periods, and the maximum that keeps a loss unlikely."""
+"""The house's win over periods, and the largest safe maximum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from threedice.odds.shift import chance_of_loss_above
 
 GAME = load("sg-rws-tai-sai-v6/a")
 LAYOUT = FixedLayout(GAME, {"big": 500, "small": 200, "total:10": 50})
-CROWD = RandomLayout(
+RANDOM_LAYOUT = RandomLayout(
     GAME,
     3,
     (WeightedBet("big", 100, 3), WeightedBet("small", 25, 3), WeightedBet("single:1", 50, 2)),
@@ -29,7 +29,7 @@ CROWD = RandomLayout(
 )
 
 
-def test_an_hour_is_its_rounds() -> None:
+def test_forecast_of_an_hour_equals_the_distribution_over_its_rounds() -> None:
     hour = forecast_period(LAYOUT, "hour", 60)
     whole = over_rounds(LAYOUT.house_distribution(), 60)
 
@@ -39,7 +39,7 @@ def test_an_hour_is_its_rounds() -> None:
     assert hour.hold_quantile(Fraction(1, 100)) == whole.quantile(Fraction(1, 100)) / 45_000
 
 
-def test_the_worst_roll_of_a_period_is_the_least_of_its_rolls() -> None:
+def test_worst_round_quantile_is_that_of_the_minimum_over_rounds() -> None:
     law = LAYOUT.house_distribution()
     for rounds in (1, 3, 40):
         some = forecast_period(LAYOUT, "some", rounds)
@@ -52,7 +52,7 @@ def test_the_worst_roll_of_a_period_is_the_least_of_its_rolls() -> None:
         assert some.worst_round_quantile(Fraction(1)) == best
 
 
-def test_losing_more_than_an_amount_leaves_the_amount_out() -> None:
+def test_chance_of_loss_above_an_amount_excludes_the_amount() -> None:
     law = LAYOUT.house_distribution()
     whole = over_rounds(law, 20)
     amount = int(-whole.quantile(Fraction(1, 10)))
@@ -63,9 +63,9 @@ def test_losing_more_than_an_amount_leaves_the_amount_out() -> None:
     assert found < whole.at_most(-amount)
 
 
-@pytest.mark.parametrize("layout", [LAYOUT, CROWD])
+@pytest.mark.parametrize("layout", [LAYOUT, RANDOM_LAYOUT])
 @pytest.mark.parametrize("amount", [400, 2000])
-def test_the_safe_maximum_is_the_largest_that_is_safe(
+def test_safe_maximum_is_the_largest_safe_one(
     layout: FixedLayout | RandomLayout, amount: int
 ) -> None:
     share, rounds = Fraction(1, 20), 30
@@ -83,7 +83,7 @@ def test_the_safe_maximum_is_the_largest_that_is_safe(
         assert found.next_chance == chance((found.maximum or 0) + 25) > share
 
 
-def test_a_maximum_above_an_unsafe_one_is_found() -> None:
+def test_safe_maximum_above_an_unsafe_one_is_found() -> None:
     """Big makes up for the others once enough may lie there, so that 75 and 100 are worse."""
     stakes = {"domino:2-3": 100, "triple:3": 200, "big": 200}
     share = Fraction(8303, 46656)
@@ -93,7 +93,7 @@ def test_a_maximum_above_an_unsafe_one_is_found() -> None:
     assert found.all_tried
 
 
-def test_of_many_maxima_some_are_tried_and_it_is_said() -> None:
+def test_search_that_tries_only_some_maxima_reports_it() -> None:
     layout = FixedLayout(GAME, {"big": 50_000, "small": 20_000})
     found = safe_maximum(layout, 3, 20_000, Fraction(1, 7), step=10)
     safe, unsafe = (
@@ -108,7 +108,7 @@ def test_of_many_maxima_some_are_tried_and_it_is_said() -> None:
     assert safe <= Fraction(1, 7) < unsafe
 
 
-def test_no_maximum_is_small_enough_for_the_impossible() -> None:
+def test_unreachable_chance_of_loss_has_no_safe_maximum() -> None:
     found = safe_maximum(LAYOUT, 30, 0, Fraction(1, 10**6))
 
     assert (found.maximum, found.chance) == (None, None)
@@ -116,19 +116,19 @@ def test_no_maximum_is_small_enough_for_the_impossible() -> None:
     assert found.all_tried
 
 
-def test_no_maximum_is_needed_where_nothing_can_be_lost() -> None:
+def test_safe_maximum_is_the_largest_stake_where_no_loss_is_possible() -> None:
     found = safe_maximum(LAYOUT, 1, 10**6, Fraction(1, 100))
 
     assert (found.maximum, found.chance, found.next_chance) == (500, 0, None)
 
 
-def test_a_chip_divides_every_stake() -> None:
-    found = safe_maximum(CROWD, 5, 150, Fraction(1, 10))
+def test_safe_maximum_is_a_multiple_of_the_chip() -> None:
+    found = safe_maximum(RANDOM_LAYOUT, 5, 150, Fraction(1, 10))
 
     assert found.maximum is not None
     assert found.maximum % 25 == 0
 
 
-def test_a_loss_is_not_negative() -> None:
+def test_negative_loss_is_refused() -> None:
     with pytest.raises(InvalidInput, match="a loss of -1"):
         safe_maximum(LAYOUT, 10, -1, Fraction(1, 2))

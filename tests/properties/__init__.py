@@ -1,1 +1,1 @@
-"""Properties that hold at every table, whatever is asked of it."""
+"""Invariants of tables under random commands."""

@@ -1,4 +1,4 @@
-"""Shift reports and statements against the money of the ledger, over random histories."""
+"""Shift reports and statements compared with the ledger, over random histories."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from tests.house.house_driver import shift_figures, statement
 from tests.oracle.table_figures import compute_table_figures
-from tests.properties.driver import Driven
-from tests.properties.ordinary import PLAYERS
+from tests.properties.likely_commands import PLAYERS
+from tests.properties.random_table import RandomTable
 from threedice import load
 from threedice.house.codec import encode
 from threedice.house.reports.statements import update_statements
@@ -44,7 +44,7 @@ HISTORIES, COMMANDS, SHIFTS = 6, 400, 6
 REQUIRED_EVENTS = ("BetCorrected", "RoundsReversed", "RulingMade", "DebtRepaid", "RoundVoided")
 
 
-class Disputed(Driven):
+class DisputedTable(RandomTable):
     """A table with many corrections, rulings and reversals, whose log is kept in a store.
 
     The number of commands is the time. `money` is what the house holds, after each command that
@@ -76,10 +76,10 @@ class Disputed(Driven):
             append = Append(STREAM, expected, entries)
             self.store.write([Proposal("house", f"k{self.time}", b"", (append,))])
 
-    def rare(self) -> AnyCommand | None:
+    def rare_command(self) -> AnyCommand | None:
         settled = sorted(set(self.state.settled) - self.state.reversed)[-4:]
         if not settled or self.random.random() < 0.4:
-            return super().rare()
+            return super().rare_command()
         return self.dispute(settled)
 
     def dispute(self, settled: list[int]) -> AnyCommand:
@@ -111,11 +111,11 @@ class Disputed(Driven):
 
 
 @pytest.mark.parametrize("game_id", GAMES)
-def test_the_win_of_every_shift_is_the_change_of_the_houses_money(game_id: str) -> None:
+def test_win_of_every_shift_equals_the_change_in_house_money(game_id: str) -> None:
     check_histories(load(game_id))
 
 
-def test_the_win_of_every_shift_includes_shooters_bets_and_their_reversal(tmp_path: Path) -> None:
+def test_win_of_every_shift_includes_reversed_shooter_bets(tmp_path: Path) -> None:
     file = tmp_path / "reversible.toml"
     file.write_text(SHOOTER_WITH_REVERSALS, encoding="utf-8")
     check_histories(load(f"{file}/mat"))
@@ -125,7 +125,7 @@ def check_histories(game: Game) -> None:
     """Play random histories of a game, and compare reports and statements with the ledger."""
     seen = Counter[str]()
     for seed in range(HISTORIES):
-        table = Disputed(game, seed)
+        table = DisputedTable(game, seed)
         table.play()
         seen.update(table.counts)
         check_shifts(table)
@@ -133,7 +133,7 @@ def check_histories(game: Game) -> None:
     assert [kind for kind in REQUIRED_EVENTS if not seen[kind]] == []
 
 
-def check_shifts(table: Disputed) -> None:
+def check_shifts(table: DisputedTable) -> None:
     """Compare the reports of random consecutive shifts, and of all time, with the ledger."""
     last = max(table.money)
     times = table.random.sample(sorted(table.money.keys() - {0, last}), SHIFTS - 1)
@@ -149,8 +149,8 @@ def check_shifts(table: Disputed) -> None:
     assert report.theoretical_win == figures.theoretical_win
 
 
-def check_statements(table: Disputed) -> None:
-    """Compare what each player's statement adds up to with their chips, less their debt."""
+def check_statements(table: DisputedTable) -> None:
+    """Compare the total of each player's statement with their chips less their debt."""
     for player in PLAYERS:
         rows = [dated.row for dated in statement(table.store, player)]
         total = sum(row.amount for row in rows if row.what != "repaid")

@@ -1,4 +1,4 @@
-"""What holds at every table: money, replay, refusals that change nothing, settlement by oracle."""
+"""Invariants of every table: money, replay, refusals without effect, settlement by oracle."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.properties.driver import Driven
-from threedice import load, shipped_games
+from tests.properties.random_table import GAMES_AND_READINGS, run_random_table
+from threedice import load
 from threedice.table import events
 from threedice.table.rules import TABLE_REFUSAL_TEXTS
 
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from threedice import Game
     from threedice.table.limits import LimitMode
 
-GAMES: list[tuple[str, dict[str, str]]] = [(game, {}) for game in shipped_games()] + [
-    ("sg-rws-tai-sai-v6/e", {"areas": "per-area", "pro-rata": "absorb"}),
-    ("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb", "minimum": "box-total", "available": "placed"}),
-    ("nz-tai-sai-2008/1", {"no-spin": "stand"}),
-    ("triple-dice/mat", {"no-throw": "return", "outside": "per-die", "double": "exact-pair"}),
-]
 FRACTIONAL = """
 extends = "macau-sic-bo"
 id = "fractional"
@@ -35,23 +29,15 @@ title = "Fractional"
 small.odds = "19 to 20"
 big.odds = "11 to 10"
 """
-STEPS = int(os.environ.get("THREEDICE_STEPS", "50000"))
+STEPS = int(os.environ.get("THREEDICE_STEPS", "30000"))
 SEEN: Counter[str] = Counter()
 EVENTS = {event.__name__ for event in events.AnyEvent.__args__}
 RUN = 400
 """Steps to a table: long enough for a dozen rounds, short enough to read."""
 
 
-def drive(game: Game, mode: LimitMode, seed: int, steps: int) -> Driven:
-    table = Driven(game, mode, seed)
-    for _ in range(steps):
-        table.step()
-    table.finish()
-    return table
-
-
 @given(
-    st.sampled_from(GAMES),
+    st.sampled_from(GAMES_AND_READINGS),
     st.sampled_from(["refuse", "record"]),
     st.integers(0, 2**64),
     st.integers(1, 60),
@@ -62,36 +48,42 @@ def drive(game: Game, mode: LimitMode, seed: int, steps: int) -> Driven:
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate, Phase.shrink],
 )
-def test_a_table_keeps_its_promises_whatever_is_asked_of_it(
+def test_invariants_hold_under_random_commands(
     game: tuple[str, dict[str, str]], mode: LimitMode, seed: int, steps: int
 ) -> None:
-    drive(load(*game), mode, seed, steps)
+    run_random_table(load(*game), mode, seed, steps)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", ["refuse", "record"])
-@pytest.mark.parametrize(("name", "readings"), GAMES)
-def test_long_runs_keep_them_too(name: str, readings: dict[str, str], mode: LimitMode) -> None:
-    long_runs(load(name, readings), mode)
+@pytest.mark.parametrize(("name", "readings"), GAMES_AND_READINGS)
+def test_invariants_hold_in_long_random_runs(
+    name: str, readings: dict[str, str], mode: LimitMode
+) -> None:
+    play_long_runs(load(name, readings), mode)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", ["refuse", "record"])
-def test_long_runs_of_a_users_game_with_fractional_odds(tmp_path: Path, mode: LimitMode) -> None:
+def test_invariants_hold_in_long_random_runs_with_fractional_odds(
+    tmp_path: Path, mode: LimitMode
+) -> None:
     file = tmp_path / "fractional.toml"
     file.write_text(FRACTIONAL, encoding="utf-8")
-    long_runs(load(f"{file}/main"), mode)
+    play_long_runs(load(f"{file}/main"), mode)
 
 
-def long_runs(game: Game, mode: LimitMode) -> None:
+def play_long_runs(game: Game, mode: LimitMode) -> None:
     """Play a table for many rounds; the games with the rarest events for many more."""
-    tables = STEPS // (len(GAMES) * 2 * RUN)
+    tables = STEPS // (len(GAMES_AND_READINGS) * 2 * RUN)
     rare = 6 if game.facts.shooter else 4 if "non-value" in game.facts.chips.kinds else 1
     rare = 2 if game.unit > 1 else rare
     for seed in range(tables * rare or 1):
-        SEEN.update(drive(game, mode, seed, RUN).counts)
+        SEEN.update(run_random_table(game, mode, seed, RUN).counts)
 
 
-def test_the_long_runs_have_seen_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of the commands accepted, every event and every refusal often enough."""
+def test_long_random_runs_cover_every_event_and_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the commands are accepted; every event and refusal occurs often enough."""
     if not SEEN:
         pytest.skip("the long runs did not run")
     with capsys.disabled():

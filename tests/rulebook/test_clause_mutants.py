@@ -1,32 +1,36 @@
-"""A clause that said something else would be noticed: a check that cites it goes red."""
+"""Mutation of rulebooks: a changed clause fails at least one check that cites it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import tomllib
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from inspect import iscoroutine, signature
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from threedice.cases import read_cases, run_case, shipped_cases
-from threedice.rulebook import library, load_rulebook, source
+from threedice.rulebook import load_rulebook, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+QUICK = ("tests/cases/", "tests/rulebook/", "tests/table/")
+"""Folders whose checks run first."""
+
 Check = tuple[str, "Callable[[], object]"]
-"""A case or a call of a test function that cites a clause: what it is, and how to run it."""
+"""A case or a call of a test function that cites a clause: its name, and a function to run it."""
 
 
 class Mutant(NamedTuple):
-    """A clause, and a rulebook in which something after a mark in its file is written otherwise."""
+    """A clause, and a replacement of text in one table of its rulebook."""
 
     cites: str
     after: str
@@ -118,11 +122,11 @@ MUTANTS = [
 ]
 
 
-# --- a shipped book that says something else ----------------------------------------------------
+# --- replacing a shipped rulebook ---------------------------------------------------------------
 
 
-def text_of(mutant: Mutant) -> str:
-    """Return the text of a mutant's file; what it changes stands in the table that it marks."""
+def mutated_text(mutant: Mutant) -> str:
+    """Return the text of a rulebook with a mutant's replacement in its table."""
     text = (
         files(source.RULEBOOKS_PACKAGE).joinpath(f"{mutant.book}.toml").read_text(encoding="utf-8")
     )
@@ -134,16 +138,16 @@ def text_of(mutant: Mutant) -> str:
 
 
 @contextmanager
-def shipped_as(mutant: Mutant) -> Iterator[None]:
-    """Have a mutant in the place of the shipped book, and caches of its own to keep it in."""
-    data = source._shipped_data
-    mutated = tomllib.loads(text_of(mutant))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            source, "_shipped_data", lambda book: mutated if book == mutant.book else data(book)
-        )
-        patch.setattr(source, "_read_shipped", cache(source._read_shipped.__wrapped__))
-        patch.setattr(library, "_open_shipped", cache(library._open_shipped.__wrapped__))
+def replace_shipped(mutant: Mutant) -> Iterator[None]:
+    """Replace the package of shipped rulebooks by a copy that contains a mutant."""
+    with TemporaryDirectory(prefix="rulebooks_") as folder, pytest.MonkeyPatch.context() as patch:
+        package = Path(folder)
+        for file in files(source.RULEBOOKS_PACKAGE).iterdir():
+            if file.name.endswith((".toml", ".json")):
+                package.joinpath(file.name).write_bytes(file.read_bytes())
+        package.joinpath(f"{mutant.book}.toml").write_text(mutated_text(mutant), encoding="utf-8")
+        patch.syspath_prepend(package.parent)
+        patch.setattr(source, "RULEBOOKS_PACKAGE", package.name)
         yield
 
 
@@ -161,22 +165,22 @@ def citations() -> dict[str, list[str]]:
 def cases() -> dict[str, Callable[[], object]]:
     """Return how to run each case that ships, by the name of its test."""
 
-    def coming_out(case: Any) -> Callable[[], object]:
+    def runner(case: Any) -> Callable[[], object]:
         def run() -> None:
             assert run_case(case).differences == []
 
         return run
 
     return {
-        f"{file.stem}: {case.name}": coming_out(case)
+        f"{file.stem}: {case.name}": runner(case)
         for file in shipped_cases()
         for case in read_cases(file)
     }
 
 
 def checks(mutant: Mutant) -> Iterator[Check]:
-    """Yield the checks that cite the clause of a mutant, the cases first."""
-    for name in sorted(citations()[mutant.cites], key=lambda each: "test_shipped" not in each):
+    """Yield the checks that cite the clause of a mutant, the quick ones first."""
+    for name in sorted(citations()[mutant.cites], key=lambda each: not each.startswith(QUICK)):
         file, _, function = name.partition("::")
         function, _, case = function.removesuffix("]").partition("[")
         if case:
@@ -201,7 +205,7 @@ def calls(name: str, test: Callable[..., object], mutant: Mutant) -> Iterator[Ch
         yield name, partial(test, **given)
 
 
-def goes_red(check: Check) -> bool:
+def fails(check: Check) -> bool:
     try:
         found = check[1]()
         if iscoroutine(found):
@@ -215,23 +219,23 @@ def goes_red(check: Check) -> bool:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.cites}: {mutant.new}")
-def test_a_check_that_cites_a_clause_goes_red_when_the_clause_is_changed(mutant: Mutant) -> None:
-    with shipped_as(mutant):
+def test_changed_clause_fails_a_check_that_cites_it(mutant: Mutant) -> None:
+    with replace_shipped(mutant):
         load_rulebook(mutant.book)
-        red = next(filter(goes_red, checks(mutant)), None)
+        failed = next(filter(fails, checks(mutant)), None)
 
-    assert red is not None
-    assert not goes_red(red)
+    assert failed is not None
+    assert not fails(failed)
 
 
-def test_a_changed_clause_is_forgotten_afterwards() -> None:
+def test_replaced_rulebook_is_restored_afterwards() -> None:
     before = load_rulebook("triple-dice")
-    with shipped_as(triple_dice("7.3", "[wagers.shooter]", "throws = 4", "throws = 3")):
+    with replace_shipped(triple_dice("7.3", "[wagers.shooter]", "throws = 4", "throws = 3")):
         assert load_rulebook("triple-dice").book.wagers["shooter"].throws == 3
 
     assert load_rulebook("triple-dice") is before
 
 
-def test_the_sample_is_of_all_four_rulebooks_and_says_something_else() -> None:
+def test_mutants_cover_four_rulebooks_and_change_their_text() -> None:
     assert len({mutant.book for mutant in MUTANTS}) == 4
     assert all(mutant.old != mutant.new for mutant in MUTANTS)

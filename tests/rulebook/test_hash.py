@@ -1,4 +1,4 @@
-"""What a Game's hash is taken over, and a Game rebuilt from its canonical bytes."""
+"""The hash of a game, and games rebuilt from canonical bytes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rulebook.small_book import (
+from tests.rulebook.small_rulebook import (
     BOOK,
     SMALL,
-    changed,
-    loaded,
+    edit_book,
+    load_book,
 )
 from threedice import ThreediceError
 from threedice.dice import ROLLS
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 def test_hash_does_not_change_with_labels_geometry_comments_or_key_order(
     tmp_path: Path, old: str, new: str
 ) -> None:
-    assert loaded(tmp_path, changed((old, new))).hash == loaded(tmp_path, BOOK).hash
+    assert load_book(tmp_path, edit_book((old, new))).hash == load_book(tmp_path, BOOK).hash
 
 
-def test_hash_does_not_change_when_every_table_stands_elsewhere(tmp_path: Path) -> None:
+def test_hash_does_not_change_with_the_order_of_tables(tmp_path: Path) -> None:
     top, *tables = BOOK.split("\n\n")
 
     turned = "\n\n".join([top, *reversed(tables)])
 
     assert turned != BOOK
     for layout in ("main", "short"):
-        assert loaded(tmp_path, turned, layout).hash == loaded(tmp_path, BOOK, layout).hash
+        assert load_book(tmp_path, turned, layout).hash == load_book(tmp_path, BOOK, layout).hash
 
 
 @pytest.mark.parametrize(
@@ -91,18 +91,18 @@ def test_hash_does_not_change_when_every_table_stands_elsewhere(tmp_path: Path) 
          'options.a.says = "A"\n\n[readings.generous]\n'),
     ],
 )  # fmt: skip
-def test_hash_changes_with_whatever_can_change_a_payment_or_an_act(
+def test_hash_changes_with_every_value_that_affects_payments_or_conduct(
     tmp_path: Path, old: str, new: str
 ) -> None:
-    assert loaded(tmp_path, changed((old, new))).hash != loaded(tmp_path, BOOK).hash
+    assert load_book(tmp_path, edit_book((old, new))).hash != load_book(tmp_path, BOOK).hash
 
 
-def test_hash_tells_layouts_apart(tmp_path: Path) -> None:
-    assert loaded(tmp_path, BOOK, "short").hash != loaded(tmp_path, BOOK).hash
+def test_hash_differs_between_layouts(tmp_path: Path) -> None:
+    assert load_book(tmp_path, BOOK, "short").hash != load_book(tmp_path, BOOK).hash
 
 
 def test_game_rebuilt_from_its_canonical_bytes_is_the_same_game(tmp_path: Path) -> None:
-    game = loaded(tmp_path, BOOK, readings={"generous": "yes"})
+    game = load_book(tmp_path, BOOK, readings={"generous": "yes"})
 
     rebuilt = from_canonical(game.canonical)
 

@@ -1,4 +1,4 @@
-"""A user's own rulebook as a file: loaded, or refused with file, key, clause and what to do."""
+"""Loading rulebooks by name or file, and the errors: file, key, clause and remedy."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.rulebook.small_book import (
+from tests.rulebook.small_rulebook import (
     BOOK,
     OPTION,
     ORDER,
     SET,
-    changed,
-    loaded,
-    refused,
+    edit_book,
+    expect_error,
+    load_book,
 )
 from threedice import RulebookError, ThreediceError, UnknownName, load
+from threedice.rulebook import load_rulebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
-def test_a_small_book_of_the_users_own_loads(tmp_path: Path) -> None:
-    main, short = loaded(tmp_path, BOOK), loaded(tmp_path, BOOK, "short")
+def test_user_rulebook_loads_from_a_file(tmp_path: Path) -> None:
+    main, short = load_book(tmp_path, BOOK), load_book(tmp_path, BOOK, "short")
 
     assert main.id == "my-game/main"
     assert list(main.boxes) == [
@@ -37,7 +38,7 @@ def test_a_small_book_of_the_users_own_loads(tmp_path: Path) -> None:
     assert main.call((5, 2, 5)) == "2, double 5, total 12"
 
 
-def test_a_file_with_several_layouts_needs_one_named(tmp_path: Path) -> None:
+def test_file_with_several_layouts_needs_a_layout_name(tmp_path: Path) -> None:
     file = tmp_path / "my-game.toml"
     file.write_text(BOOK, encoding="utf-8")
 
@@ -61,7 +62,7 @@ def test_a_file_with_several_layouts_needs_one_named(tmp_path: Path) -> None:
         pytest.param(b"x = " + b"9" * 5000, id="a number without end"),
     ],
 )
-def test_what_is_no_toml_is_refused_as_a_whole(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_not_valid_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "my-game.toml"
     file.write_bytes(content)
 
@@ -73,7 +74,7 @@ def test_what_is_no_toml_is_refused_as_a_whole(tmp_path: Path, content: bytes) -
 @pytest.mark.parametrize(
     "name", ["missing.toml", "folder.toml", "null\0.toml", "a" * 300 + ".toml"]
 )
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.toml").mkdir()
 
     with pytest.raises(RulebookError) as caught:
@@ -117,7 +118,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> Non
 def test_unknown_key_is_refused_with_nearest_key(
     tmp_path: Path, old: str, new: str, key: str, meant: str, clause: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert (error.key, error.clause) == (key, clause)
     assert "unknown key" in error.problem
@@ -125,7 +126,7 @@ def test_unknown_key_is_refused_with_nearest_key(
 
 
 def test_unknown_key_is_quoted_on_one_line(tmp_path: Path) -> None:
-    assert refused(tmp_path, f'"a\\nb" = 1\n{BOOK}').key == '"a\\nb"'
+    assert expect_error(tmp_path, f'"a\\nb" = 1\n{BOOK}').key == '"a\\nb"'
 
 
 @pytest.mark.parametrize(
@@ -148,9 +149,9 @@ def test_unknown_key_is_quoted_on_one_line(tmp_path: Path) -> None:
 def test_missing_key_is_refused_by_name(
     tmp_path: Path, gone: str, key: str, missing: str, clause: str
 ) -> None:
-    text = changed((gone, "")).replace('"modelled",  }', '"modelled" }')
+    text = edit_book((gone, "")).replace('"modelled",  }', '"modelled" }')
 
-    error = refused(tmp_path, text)
+    error = expect_error(tmp_path, text)
 
     assert (error.key, error.clause) == (key, clause)
     assert f"{missing!r} is missing" in error.problem
@@ -184,18 +185,16 @@ def test_missing_key_is_refused_by_name(
     ],
 )  # fmt: skip
 def test_value_of_the_wrong_type_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None:
-    assert refused(tmp_path, changed((old, new))).key == key
+    assert expect_error(tmp_path, edit_book((old, new))).key == key
 
 
 @pytest.mark.parametrize("key", ["wagers", "pay_tables", "layouts", "readings", "clauses"])
 @pytest.mark.parametrize("value", ["[]", "[{}]", "5", '"x"', "true", "2024-01-01"])
-def test_something_else_where_a_table_belongs_is_refused(
-    tmp_path: Path, key: str, value: str
-) -> None:
+def test_non_table_in_place_of_a_table_is_refused(tmp_path: Path, key: str, value: str) -> None:
     start = BOOK.index(f"\n[{key}")
     rest = [part for part in BOOK[start:].split("\n\n") if not part.strip().startswith(f"[{key}")]
 
-    error = refused(tmp_path, f"{key} = {value}\n{BOOK[:start]}\n" + "\n\n".join(rest))
+    error = expect_error(tmp_path, f"{key} = {value}\n{BOOK[:start]}\n" + "\n\n".join(rest))
 
     assert error.key == key
 
@@ -215,39 +214,42 @@ def test_something_else_where_a_table_belongs_is_refused(
 def test_unknown_word_is_refused_with_nearest_word(
     tmp_path: Path, old: str, new: str, key: str, meant: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert error.key == key
     assert meant in error.remedy
 
 
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def iter_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value)
     for key, each in inner:
         yield (*path, key)
         if isinstance(each, dict | list):
-            yield from _paths(each, (*path, key))
+            yield from iter_paths(each, (*path, key))
 
 
-def _toml(value: Any) -> str:
+def format_toml(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{format_toml(key)} = {format_toml(each)}" for key, each in value.items())
+            + "}"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(each) for each in value) + "]"
+        return "[" + ", ".join(format_toml(each) for each in value) + "]"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return str(value).lower()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "nonsense",
     ["²", {"clause": 5}],
     ids=str,
 )
-def test_no_value_anywhere_makes_loading_fail_otherwise_than_by_refusal(
-    tmp_path: Path, nonsense: object
-) -> None:
-    for *above, last in _paths(tomllib.loads(BOOK)):
+def test_nonsense_at_any_key_raises_only_threedice_errors(tmp_path: Path, nonsense: object) -> None:
+    for *above, last in iter_paths(tomllib.loads(BOOK)):
         if above[:1] == ["clauses"] and above[1:] != ["7"]:
             continue
         data: Any = tomllib.loads(BOOK)
@@ -255,10 +257,20 @@ def test_no_value_anywhere_makes_loading_fail_otherwise_than_by_refusal(
         for key in above:
             table = table[key]
         table[last] = nonsense
-        text = "\n".join(f"{key} = {_toml(value)}" for key, value in data.items())
+        text = "\n".join(f"{key} = {format_toml(value)}" for key, value in data.items())
         try:
-            loaded(tmp_path, text)
+            load_book(tmp_path, text)
         except ThreediceError:
             continue
         except Exception as error:  # the point of the test
             pytest.fail(f"{'.'.join(map(str, [*above, last]))}: {error!r}")
+
+
+def test_loading_an_unknown_game_is_an_error_that_names_the_game() -> None:
+    with pytest.raises(UnknownName, match=r"no game .tai-sai."):
+        load("tai-sai")
+
+
+def test_loading_an_unknown_rulebook_is_an_error_that_suggests_a_known_one() -> None:
+    with pytest.raises(UnknownName, match="triple-dice"):
+        load_rulebook("quadruple-dice")

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rulebook.small_book import (
+from tests.rulebook.small_rulebook import (
     BOOK,
     OPTION,
     ORDER,
     SET,
     Swap,
-    changed,
-    loaded,
-    refused,
+    edit_book,
+    expect_error,
+    load_book,
 )
 from threedice import RulebookError, UnknownName
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_order_that_disagrees_with_the_steps_is_refused(tmp_path: Path, new: str, odd: str) -> None:
-    error = refused(tmp_path, changed((ORDER, new)))
+    error = expect_error(tmp_path, edit_book((ORDER, new)))
 
     assert (error.key, error.clause) == ("procedure.order", "5")
     assert odd in error.problem
@@ -41,21 +41,23 @@ def test_order_that_disagrees_with_the_steps_is_refused(tmp_path: Path, new: str
 
 @pytest.mark.parametrize("step", ["pay-winners", "throw", "tumble"])
 def test_step_as_early_as_one_that_is_not_earlier_is_refused(tmp_path: Path, step: str) -> None:
-    error = refused(tmp_path, changed(('as_early_as = "open-betting"', f'as_early_as = "{step}"')))
+    error = expect_error(
+        tmp_path, edit_book(('as_early_as = "open-betting"', f'as_early_as = "{step}"'))
+    )
 
     assert (error.key, error.clause) == ("procedure.steps.throw.as_early_as", "5.1")
     assert f"{step!r} does not come before 'throw'" in error.problem
 
 
-def test_positions_fixed_at_a_step_that_is_not_taken_are_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('fixed_at = "close-betting"', 'fixed_at = "tumble"')))
+def test_positions_fixed_at_an_absent_step_are_refused(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, edit_book(('fixed_at = "close-betting"', 'fixed_at = "tumble"')))
 
     assert (error.key, error.clause) == ("procedure.positions.fixed_at", "5")
     assert "close-betting" in error.remedy
 
 
 def test_differential_between_unknown_boxes_is_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('[["big", "small"]]', '[["big", "smal"]]')))
+    error = expect_error(tmp_path, edit_book(('[["big", "small"]]', '[["big", "smal"]]')))
 
     assert (error.key, error.clause) == ("limits.differential.pairs", "4.1")
     assert "'smal'" in error.problem
@@ -63,7 +65,7 @@ def test_differential_between_unknown_boxes_is_refused(tmp_path: Path) -> None:
 
 
 def test_differential_of_a_box_with_itself_is_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('[["big", "small"]]', '[["big", "big"]]')))
+    error = expect_error(tmp_path, edit_book(('[["big", "small"]]', '[["big", "big"]]')))
 
     assert error.key.startswith("limits.differential.pairs")
 
@@ -78,23 +80,23 @@ def test_differential_of_a_box_with_itself_is_refused(tmp_path: Path) -> None:
     ],
     ids=["maximum", "differential"],
 )  # fmt: skip
-def test_apportioning_without_saying_how_is_refused(tmp_path: Path, swap: Swap) -> None:
-    error = refused(tmp_path, changed(swap))
+def test_pro_rata_without_a_method_is_refused(tmp_path: Path, swap: Swap) -> None:
+    error = expect_error(tmp_path, edit_book(swap))
 
     assert error.key.startswith("limits.")
     assert error.clause
     assert "pro_rata" in error.remedy
 
 
-def test_displayed_differential_that_there_is_none_of_is_refused(tmp_path: Path) -> None:
+def test_displaying_an_undefined_differential_is_refused(tmp_path: Path) -> None:
     start = BOOK.index("[limits.differential]")
     text = BOOK[:start] + BOOK[BOOK.index("[procedure]") :]
 
-    assert refused(tmp_path, text).key.startswith("limits.d")
+    assert expect_error(tmp_path, text).key.startswith("limits.d")
 
 
 def test_unknown_shooters_box_is_refused_with_nearest_box(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('box = "run"', 'box = "rum"')))
+    error = expect_error(tmp_path, edit_book(('box = "run"', 'box = "rum"')))
 
     assert (error.key, error.clause) == ("shooter.box", "6.1")
     assert error.remedy == "did you mean run?"
@@ -111,10 +113,10 @@ def test_unknown_shooters_box_is_refused_with_nearest_box(tmp_path: Path) -> Non
         ('as_early_as = "open-betting"', "at_least = -3", "procedure.steps.throw.at_least"),
     ],
 )
-def test_numbers_that_no_table_can_have_are_refused(
+def test_impossible_counts_and_ages_are_refused(
     tmp_path: Path, old: str, new: str, key: str
 ) -> None:
-    assert refused(tmp_path, changed((old, new))).key.startswith(key)
+    assert expect_error(tmp_path, edit_book((old, new))).key.startswith(key)
 
 
 @pytest.mark.parametrize(
@@ -131,18 +133,18 @@ def test_numbers_that_no_table_can_have_are_refused(
         ('"total {total}"', '"{total}}"', "call.total", "{total}"),
     ],
 )
-def test_call_without_its_one_place_to_fill_is_refused(
+def test_call_without_exactly_one_placeholder_is_refused(
     tmp_path: Path, old: str, new: str, key: str, hole: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert (error.key, error.clause) == (key, "5.2")
     assert hole in error.remedy
 
 
-def test_reading_changes_what_its_option_sets_and_the_hash(tmp_path: Path) -> None:
-    usual = loaded(tmp_path, BOOK)
-    generous = loaded(tmp_path, BOOK, readings={"generous": "yes"})
+def test_reading_applies_its_option_and_changes_the_hash(tmp_path: Path) -> None:
+    usual = load_book(tmp_path, BOOK)
+    generous = load_book(tmp_path, BOOK, readings={"generous": "yes"})
 
     assert generous.readings == {"generous": "yes"}
     assert [str(line.odds) for line in usual.box("domino:1-2").lines] == ["5 to 1"]
@@ -163,7 +165,7 @@ def test_unknown_reading_or_option_is_refused_with_nearest(
     tmp_path: Path, layout: str, readings: dict[str, str], kind: str, nearest: list[str]
 ) -> None:
     with pytest.raises(UnknownName) as caught:
-        loaded(tmp_path, BOOK, layout, readings)
+        load_book(tmp_path, BOOK, layout, readings)
     assert caught.value.kind == kind
     assert caught.value.nearest == nearest
 
@@ -178,7 +180,7 @@ def test_unknown_reading_or_option_is_refused_with_nearest(
 def test_reading_with_an_unknown_default_or_layout_is_refused(
     tmp_path: Path, old: str, new: str, key: str, meant: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert (error.key, error.clause) == (key, "3")
     assert meant in error.remedy
@@ -195,7 +197,7 @@ def test_reading_with_an_unknown_default_or_layout_is_refused(
 def test_option_that_sets_a_key_that_does_not_exist_is_refused(
     tmp_path: Path, key: str, value: str
 ) -> None:
-    error = refused(tmp_path, changed((SET, f"set.{key} = {value}")))
+    error = expect_error(tmp_path, edit_book((SET, f"set.{key} = {value}")))
 
     assert (error.key, error.clause) == (OPTION, "3")
     assert f"no key {key}" in error.problem
@@ -225,42 +227,42 @@ def test_option_that_sets_a_key_that_does_not_exist_is_refused(
 )
 def test_option_that_sets_a_bad_value_is_refused_at_the_option(tmp_path: Path, bad: str) -> None:
     """Also when nobody has chosen it yet: a book is refused before a table is opened under it."""
-    assert refused(tmp_path, changed((SET, f"set.{bad}"))).key.startswith(OPTION)
+    assert expect_error(tmp_path, edit_book((SET, f"set.{bad}"))).key.startswith(OPTION)
 
 
 def test_option_that_sets_a_bad_value_cannot_be_played(tmp_path: Path) -> None:
-    text = changed((SET, 'set.procedure.order = ["throw"]'))
+    text = edit_book((SET, 'set.procedure.order = ["throw"]'))
 
     with pytest.raises(RulebookError):
-        loaded(tmp_path, text, readings={"generous": "yes"})
+        load_book(tmp_path, text, readings={"generous": "yes"})
 
 
 def test_default_option_that_sets_something_is_refused(tmp_path: Path) -> None:
-    text = changed(
+    text = edit_book(
         ('says = "No."', 'says = "No."\nset.pay_tables.full.rows.domino.odds = "4 to 1"')
     )
 
-    assert refused(tmp_path, text).key.startswith("readings.generous.options.no")
+    assert expect_error(tmp_path, text).key.startswith("readings.generous.options.no")
 
 
-def test_option_that_sets_something_without_end_is_refused(tmp_path: Path) -> None:
-    text = changed((SET, f"set.wagers{'.a' * 1500} = 1"))
+def test_option_that_sets_a_deeply_nested_key_is_refused(tmp_path: Path) -> None:
+    text = edit_book((SET, f"set.wagers{'.a' * 1500} = 1"))
 
-    assert refused(tmp_path, text).key.startswith(OPTION)
+    assert expect_error(tmp_path, text).key.startswith(OPTION)
 
 
-def test_two_readings_that_set_one_key_are_refused(tmp_path: Path) -> None:
+def test_two_readings_that_set_the_same_key_are_refused(tmp_path: Path) -> None:
     again = (
         '[readings.again]\nquestion = "?"\nclause = "3"\ndefault = "a"\noptions.a.says = "A"\n'
         'options.b.says = "B"\noptions.b.set.pay_tables.full.rows.domino.odds = "7 to 1"\n\n'
     )
-    error = refused(tmp_path, changed(("[limits]\n", f"{again}[limits]\n")))
+    error = expect_error(tmp_path, edit_book(("[limits]\n", f"{again}[limits]\n")))
 
     assert error.key == "readings.again.options.b.set"
     assert "'generous' sets pay_tables.full.rows.domino.odds too" in error.problem
 
 
-def test_a_reading_may_not_set_who_a_book_is(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed((SET, 'set.title = "Other"')))
+def test_reading_that_sets_the_identity_of_a_book_is_refused(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, edit_book((SET, 'set.title = "Other"')))
 
     assert "a reading cannot set title" in error.problem

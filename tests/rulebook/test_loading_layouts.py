@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rulebook.small_book import (
+from tests.rulebook.small_rulebook import (
     BOOK,
     Swap,
-    changed,
-    loaded,
-    refused,
+    edit_book,
+    expect_error,
+    load_book,
 )
 from threedice.rulebook.felt import chinese_numeral
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def test_layout_that_names_an_unknown_box_is_refused_with_nearest_box(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('boxes = ["small", ', 'boxes = ["smal", ')))
+    error = expect_error(tmp_path, edit_book(('boxes = ["small", ', 'boxes = ["smal", ')))
 
     assert (error.key, error.clause) == ("layouts.main.blocks.evens.boxes", "1.1")
     assert "no box 'smal'" in error.problem
@@ -30,16 +30,16 @@ def test_layout_that_names_an_unknown_box_is_refused_with_nearest_box(tmp_path: 
 @pytest.mark.parametrize(
     "swap", [('boxes = ["small", ', 'boxes = ["smal", '), ('odds_of = "single:1"', 'odds_of = "x"')]
 )
-def test_layout_without_a_size_may_not_name_an_unknown_box_either(
+def test_layout_without_a_size_that_names_an_unknown_box_is_refused(
     tmp_path: Path, swap: Swap
 ) -> None:
-    error = refused(tmp_path, changed(swap, ("size = [600, 300]\n", "")))
+    error = expect_error(tmp_path, edit_book(swap, ("size = [600, 300]\n", "")))
 
     assert error.key.startswith("layouts.main.")
 
 
-def test_box_without_a_place_is_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('boxes = ["small", "big"]', 'boxes = ["small"]')))
+def test_box_without_an_area_is_refused(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, edit_book(('boxes = ["small", "big"]', 'boxes = ["small"]')))
 
     assert (error.key, error.clause) == ("layouts.main.blocks", "1.1")
     assert error.problem == "box 'big' has no area"
@@ -61,7 +61,7 @@ def test_box_without_a_place_is_refused(tmp_path: Path) -> None:
 def test_areas_that_overlap_or_leave_the_felt_are_refused(
     tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert (error.key, error.clause) == ("layouts.main.blocks", "1.1")
     assert problem in error.problem
@@ -83,30 +83,30 @@ def test_areas_that_overlap_or_leave_the_felt_are_refused(
 def test_areas_and_legends_that_cannot_be_drawn_are_refused(
     tmp_path: Path, old: str, new: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert error.key.startswith(("layouts.main.blocks", "layouts.main.legends"))
     assert error.clause == "1.1"
 
 
 def test_legend_with_the_odds_of_an_unknown_box_is_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('odds_of = "single:1"', 'odds_of = "single:7"')))
+    error = expect_error(tmp_path, edit_book(('odds_of = "single:1"', 'odds_of = "single:7"')))
 
     assert (error.key, error.clause) == ("layouts.main.legends.odds.odds_of", "1.1")
     assert "'single:7'" in error.problem
     assert "single:6" in error.remedy
 
 
-def test_totals_are_not_drawn_as_faces(tmp_path: Path) -> None:
+def test_box_of_a_total_is_drawn_without_dice(tmp_path: Path) -> None:
     wager = '[wagers.total]\nname = "T"\nselects = "total"\nwins = "total-is"\nclause = "2"\n\n'
-    text = changed(
+    text = edit_book(
         ("[wagers.run]", f"{wager}[wagers.run]"),
         ("[layouts.main]", 'total = { odds = "60 to 1", boxes = [17] }\n[layouts.main]'),
         ('"", "group:1-2-3"', '"total:17", "group:1-2-3"'),
         ("columns = 3", "columns = 3\ndice = true"),
     )
 
-    felt = loaded(tmp_path, text).felt
+    felt = load_book(tmp_path, text).felt
 
     assert felt is not None
     assert {face for area in felt.areas for face in area.dice} <= set(range(1, 7))
@@ -114,37 +114,41 @@ def test_totals_are_not_drawn_as_faces(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("like", ["sg-rws-tai-sai-v6/z", "sg-rws-tai-sai-v6", "nowhere/a", "", "/"])
 def test_layout_like_an_unknown_game_is_refused(tmp_path: Path, like: str) -> None:
-    error = refused(tmp_path, changed(("[layouts.short]", f'[layouts.short]\nlike = "{like}"')))
+    error = expect_error(
+        tmp_path, edit_book(("[layouts.short]", f'[layouts.short]\nlike = "{like}"'))
+    )
 
     assert error.key == "layouts.short.like"
     assert "did you mean" in error.remedy
 
 
 @pytest.mark.parametrize("like", ["my-game/main", "my-game/short"])
-def test_layout_like_one_of_its_own_file_is_refused(tmp_path: Path, like: str) -> None:
-    error = refused(tmp_path, changed(("[layouts.short]", f'[layouts.short]\nlike = "{like}"')))
+def test_layout_like_another_of_the_same_file_is_refused(tmp_path: Path, like: str) -> None:
+    error = expect_error(
+        tmp_path, edit_book(("[layouts.short]", f'[layouts.short]\nlike = "{like}"'))
+    )
 
     assert error.key == "layouts.short.like"
 
 
-def test_a_legend_without_odds_and_a_hole_with_nothing_for_it_stay_as_they_are(
+def test_placeholders_without_odds_are_left_unfilled(
     tmp_path: Path,
 ) -> None:
-    text = changed(('odds_of = "single:1"', ""), ('en = ["{a} TO {b}"]', 'en = ["{4} OR {a3}"]'))
-    felt = loaded(tmp_path, text).felt
+    text = edit_book(('odds_of = "single:1"', ""), ('en = ["{a} TO {b}"]', 'en = ["{4} OR {a3}"]'))
+    felt = load_book(tmp_path, text).felt
 
     assert felt is not None
     assert felt.inscriptions[0].en == ("{a1}, {a2} OR {a3} TO {b}",)
     assert felt.areas[0].en == ("{4} OR {a3}",)
 
 
-def test_a_book_without_a_layout_is_refused(tmp_path: Path) -> None:
+def test_book_without_a_layout_is_refused(tmp_path: Path) -> None:
     start, end = BOOK.index("[layouts.main]"), BOOK.index("[limits]")
-    error = refused(tmp_path, "layouts = {}\n" + BOOK[:start] + BOOK[end:])
+    error = expect_error(tmp_path, "layouts = {}\n" + BOOK[:start] + BOOK[end:])
 
     assert error.problem == "there is no layout"
 
 
-def test_large_odds_are_written_in_figures_on_a_chinese_felt() -> None:
+def test_odds_from_1000_are_written_in_figures_in_chinese() -> None:
     assert chinese_numeral(1000) == "1000"
     assert chinese_numeral(110) == "一百一十"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rulebook.small_book import (
+from tests.rulebook.small_rulebook import (
     BOOK,
     SINGLES,
     Swap,
-    changed,
-    loaded,
-    refused,
+    edit_book,
+    expect_error,
+    load_book,
 )
 from threedice.dice import ROLLS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def test_odds_that_do_not_parse_are_refused(tmp_path: Path, odds: str) -> None:
     row = 'domino = { odds = "5 to 1"'
 
-    error = refused(tmp_path, changed((row, f'domino = {{ odds = "{odds}"')))
+    error = expect_error(tmp_path, edit_book((row, f'domino = {{ odds = "{odds}"')))
 
     assert (error.key, error.clause) == ("pay_tables.full.rows.domino.odds", "3")
     assert "is not odds" in error.problem
@@ -36,31 +36,33 @@ def test_odds_that_do_not_parse_are_refused(tmp_path: Path, odds: str) -> None:
 
 
 @pytest.mark.parametrize("odds", ["60", "1.5", "true", "[60]", "{ a = 60, b = 1 }"])
-def test_odds_that_are_no_text_are_refused(tmp_path: Path, odds: str) -> None:
-    error = refused(tmp_path, changed(('domino = { odds = "5 to 1"', f"domino = {{ odds = {odds}")))
+def test_odds_that_are_not_text_are_refused(tmp_path: Path, odds: str) -> None:
+    error = expect_error(
+        tmp_path, edit_book(('domino = { odds = "5 to 1"', f"domino = {{ odds = {odds}"))
+    )
 
     assert error.key.startswith("pay_tables.full.rows.domino.odds")
     assert error.clause == "3"
 
 
-def test_odds_cite_the_clause_of_their_own_row(tmp_path: Path) -> None:
-    text = changed(('big = { odds = "1 to 1"', 'big = { odds = "1 too 1"'))
+def test_error_in_odds_cites_the_clause_of_the_row(tmp_path: Path) -> None:
+    text = edit_book(('big = { odds = "1 to 1"', 'big = { odds = "1 too 1"'))
 
-    assert refused(tmp_path, text).clause == "3.1"
+    assert expect_error(tmp_path, text).clause == "3.1"
 
 
 @pytest.mark.parametrize(
     "odds", ["[]", '["1 to 1", "2 to 1"]', '["1 to 1", "2 to 1", "3 to 1", "4 to 1"]']
 )
 def test_number_of_odds_that_does_not_match_the_ways_is_refused(tmp_path: Path, odds: str) -> None:
-    error = refused(tmp_path, changed((SINGLES, f"odds = {odds}")))
+    error = expect_error(tmp_path, edit_book((SINGLES, f"odds = {odds}")))
 
     assert error.key.startswith("pay_tables.full.rows.single")
     assert "can win in 3 ways" in error.problem
 
 
 def test_same_box_twice_in_a_row_is_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('"1-2", "5-6"]', '"1-2", "5-6", "1-2"]')))
+    error = expect_error(tmp_path, edit_book(('"1-2", "5-6"]', '"1-2", "5-6", "1-2"]')))
 
     assert (error.key, error.clause) == ("pay_tables.full.rows.domino", "3")
     assert "'1-2' is listed twice" in error.problem
@@ -68,7 +70,7 @@ def test_same_box_twice_in_a_row_is_refused(tmp_path: Path) -> None:
 
 
 def test_box_written_in_another_order_is_refused_with_the_right_order(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('"1-2", "5-6"]', '"1-2", "6-5"]')))
+    error = expect_error(tmp_path, edit_book(('"1-2", "5-6"]', '"1-2", "6-5"]')))
 
     assert error.key == "pay_tables.full.rows.domino"
     assert "'6-5' is not a selection" in error.problem
@@ -83,7 +85,7 @@ def test_box_written_in_another_order_is_refused_with_the_right_order(tmp_path: 
     ],
 )
 def test_same_box_in_two_rows_is_refused(tmp_path: Path, row: str) -> None:
-    error = refused(tmp_path, changed(("[layouts.main]", f"{row}\n[layouts.main]")))
+    error = expect_error(tmp_path, edit_book(("[layouts.main]", f"{row}\n[layouts.main]")))
 
     assert error.key == f"pay_tables.full.rows.{row.partition(' ')[0]}"
     assert "twice" in error.problem
@@ -92,14 +94,16 @@ def test_same_box_in_two_rows_is_refused(tmp_path: Path, row: str) -> None:
 
 @pytest.mark.parametrize("extra", ["1-2-3", "3-2-1", "2-1-3"])
 def test_selection_listed_twice_is_refused_in_whatever_order(tmp_path: Path, extra: str) -> None:
-    text = changed(('"4-5-6"]\nwins', f'"4-5-6", "{extra}"]\nwins'),
+    text = edit_book(('"4-5-6"]\nwins', f'"4-5-6", "{extra}"]\nwins'),
                    ('"run"]', f'"run", "group:{extra}"]'))  # fmt: skip
 
-    assert refused(tmp_path, text).key.startswith(("wagers.group", "pay_tables.full.rows.group"))
+    assert expect_error(tmp_path, text).key.startswith(
+        ("wagers.group", "pay_tables.full.rows.group")
+    )
 
 
 def test_unknown_wager_is_refused_with_nearest_wager(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(("group = { odds", "groop = { odds")))
+    error = expect_error(tmp_path, edit_book(("group = { odds", "groop = { odds")))
 
     assert error.key == "pay_tables.full.rows.groop"
     assert error.remedy == "did you mean group?"
@@ -108,29 +112,31 @@ def test_unknown_wager_is_refused_with_nearest_wager(tmp_path: Path) -> None:
 def test_row_that_offers_no_box_is_refused(tmp_path: Path) -> None:
     row = 'more = { wager = "domino", boxes = [], odds = "6 to 1" }'
 
-    text = changed(("[layouts.main]", f"{row}\n[layouts.main]"))
+    text = edit_book(("[layouts.main]", f"{row}\n[layouts.main]"))
 
-    assert refused(tmp_path, text).key.startswith("pay_tables.full.rows.more")
+    assert expect_error(tmp_path, text).key.startswith("pay_tables.full.rows.more")
 
 
 def test_family_without_a_box_is_refused(tmp_path: Path) -> None:
-    text = changed(('["1-2-3", "4-5-6"]', "[]"), ('"group:1-2-3", "group:4-5-6", ', ""))
+    text = edit_book(('["1-2-3", "4-5-6"]', "[]"), ('"group:1-2-3", "group:4-5-6", ', ""))
 
-    assert refused(tmp_path, text).key.startswith(("wagers.group", "pay_tables.full.rows.group"))
+    assert expect_error(tmp_path, text).key.startswith(
+        ("wagers.group", "pay_tables.full.rows.group")
+    )
 
 
 def test_layout_without_a_box_is_refused(tmp_path: Path) -> None:
     table = '[pay_tables.none]\nclause = "3"\nrows = {}\n'
-    text = changed(
+    text = edit_book(
         ("[pay_tables.full]", f"{table}[pay_tables.full]"),
         ('pay_table = "evens"', 'pay_table = "none"'),
     )
 
-    assert refused(tmp_path, text).key.startswith(("pay_tables.none", "layouts.short"))
+    assert expect_error(tmp_path, text).key.startswith(("pay_tables.none", "layouts.short"))
 
 
 def test_unknown_pay_table_is_refused_with_nearest_table(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('pay_table = "full"', 'pay_table = "ful"')))
+    error = expect_error(tmp_path, edit_book(('pay_table = "full"', 'pay_table = "ful"')))
 
     assert (error.key, error.clause) == ("layouts.main.pay_table", "1.1")
     assert "'ful'" in error.problem
@@ -146,20 +152,20 @@ def test_unknown_pay_table_is_refused_with_nearest_table(tmp_path: Path) -> None
          "pay_tables.evens.includes"),
     ],
 )  # fmt: skip
-def test_including_an_unknown_table_or_in_a_circle_is_refused(
+def test_including_an_unknown_pay_table_or_a_cycle_is_refused(
     tmp_path: Path, swaps: list[Swap], key: str
 ) -> None:
-    error = refused(tmp_path, changed(*swaps))
+    error = expect_error(tmp_path, edit_book(*swaps))
 
     assert (error.key, error.clause) == (key, "3")
     assert "include" in error.problem
 
 
 @pytest.mark.parametrize("fault", ['includes = "nowhere"', 'rows.small.odds = "1 too 1"'])
-def test_pay_table_that_no_layout_uses_is_checked_too(tmp_path: Path, fault: str) -> None:
+def test_unused_pay_table_is_validated(tmp_path: Path, fault: str) -> None:
     table = f'[pay_tables.spare]\nclause = "3"\nrows.big.odds = "1 to 1"\n{fault}\n'
 
-    error = refused(tmp_path, changed(("[pay_tables.full]", f"{table}[pay_tables.full]")))
+    error = expect_error(tmp_path, edit_book(("[pay_tables.full]", f"{table}[pay_tables.full]")))
 
     assert error.key.startswith("pay_tables.spare")
 
@@ -167,15 +173,17 @@ def test_pay_table_that_no_layout_uses_is_checked_too(tmp_path: Path, fault: str
 def test_name_with_a_dot_is_quoted_in_the_key(tmp_path: Path) -> None:
     text = BOOK.replace("pay_tables.evens", 'pay_tables."4.1"').replace('"evens"', '"4.1"')
 
-    error = refused(tmp_path, text.replace('small = { odds = "1 to 1"', 'small = { odds = "1"'))
+    error = expect_error(
+        tmp_path, text.replace('small = { odds = "1 to 1"', 'small = { odds = "1"')
+    )
 
     assert error.key == 'pay_tables."4.1".rows.small.odds'
 
 
 def test_odds_of_11_to_10_and_19_to_20_are_paid_exactly(tmp_path: Path) -> None:
-    game = loaded(
+    game = load_book(
         tmp_path,
-        changed(('small = { odds = "1 to 1"', 'small = { odds = "11 to 10"'),
+        edit_book(('small = { odds = "1 to 1"', 'small = { odds = "11 to 10"'),
                 ('big = { odds = "1 to 1"', 'big = { odds = "19 to 20"')),
         "short",
     )  # fmt: skip
@@ -211,22 +219,22 @@ WAGER_CLAUSE = 'wins = "count"\nclause = "2.1"'
 def test_wager_without_a_clause_that_exists_is_refused(
     tmp_path: Path, clause: str, key: str
 ) -> None:
-    error = refused(tmp_path, changed((WAGER_CLAUSE, f'wins = "count"\n{clause}')))
+    error = expect_error(tmp_path, edit_book((WAGER_CLAUSE, f'wins = "count"\n{clause}')))
 
     assert error.key in {key, f"{key}.clause"}
 
 
 def test_unknown_clause_is_refused_with_nearest_clause(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed((WAGER_CLAUSE, 'wins = "count"\nclause = "2.9"')))
+    error = expect_error(tmp_path, edit_book((WAGER_CLAUSE, 'wins = "count"\nclause = "2.9"')))
 
     assert error.clause == "2.9"
     assert "'2.9', which does not exist" in error.problem
     assert error.remedy.startswith("did you mean 2.")
 
 
-def test_clause_of_a_book_of_ours_may_be_cited(tmp_path: Path) -> None:
-    game = loaded(
-        tmp_path, changed((WAGER_CLAUSE, 'wins = "count"\nclause = "nz-tai-sai-2008 6.3"'))
+def test_clause_of_a_shipped_book_may_be_cited(tmp_path: Path) -> None:
+    game = load_book(
+        tmp_path, edit_book((WAGER_CLAUSE, 'wins = "count"\nclause = "nz-tai-sai-2008 6.3"'))
     )
 
     assert game.box("single:1").rule == ("nz-tai-sai-2008 6.3",)
@@ -234,7 +242,7 @@ def test_clause_of_a_book_of_ours_may_be_cited(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("reason", ["", ', reason = ""', ', reason = " "'])
 def test_out_of_scope_without_a_reason_is_refused(tmp_path: Path, reason: str) -> None:
-    error = refused(tmp_path, changed((', reason = "No money of the game."', reason)))
+    error = expect_error(tmp_path, edit_book((', reason = "No money of the game."', reason)))
 
     assert (error.key, error.clause) == ("clauses.7", "7")
     assert "without a reason" in error.problem

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rulebook.small_book import (
+from tests.rulebook.small_rulebook import (
     BOOK,
     SINGLES,
     SMALL,
     Swap,
-    changed,
-    loaded,
-    refused,
+    edit_book,
+    expect_error,
+    load_book,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_bad_id_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert error.key == key
     assert "id" in error.problem
@@ -43,7 +43,7 @@ def test_bad_id_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None
 
 @pytest.mark.parametrize("date", ["2023-13-01", "2023-02-29", "yesterday", "2023-10-06T25:00"])
 def test_bad_effective_date_is_refused(tmp_path: Path, date: str) -> None:
-    error = refused(tmp_path, changed(("2024-02-29", date)))
+    error = expect_error(tmp_path, edit_book(("2024-02-29", date)))
 
     assert error.key == "effective"
     assert date in error.problem
@@ -66,14 +66,14 @@ def test_bad_effective_date_is_refused(tmp_path: Path, date: str) -> None:
         '["a", "b", "c", "d", "e", ""]',
     ],
 )
-def test_faces_that_cannot_be_told_apart_or_typed_are_refused(tmp_path: Path, faces: str) -> None:
-    error = refused(tmp_path, changed(("[1, 2, 3, 4, 5, 6]", faces)))
+def test_duplicate_or_malformed_faces_are_refused(tmp_path: Path, faces: str) -> None:
+    error = expect_error(tmp_path, edit_book(("[1, 2, 3, 4, 5, 6]", faces)))
 
     assert (error.key, error.clause) == ("dice.faces", "1")
 
 
-def test_words_for_some_faces_only_are_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(("[dice]", '[dice]\nwords = ["ONE", "TWO"]')))
+def test_words_for_only_some_faces_are_refused(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, edit_book(("[dice]", '[dice]\nwords = ["ONE", "TWO"]')))
 
     assert (error.key, error.clause) == ("dice.words", "1")
 
@@ -90,7 +90,7 @@ def test_words_for_some_faces_only_are_refused(tmp_path: Path) -> None:
 def test_unknown_face_is_refused(
     tmp_path: Path, old: str, new: str, key: str, clause: str, face: str
 ) -> None:
-    error = refused(tmp_path, changed((old, new)))
+    error = expect_error(tmp_path, edit_book((old, new)))
 
     assert (error.key, error.clause) == (key, clause)
     assert "unknown face" in error.problem
@@ -99,7 +99,7 @@ def test_unknown_face_is_refused(
 
 
 def test_unknown_face_in_a_list_of_selections_is_refused_at_the_wager(tmp_path: Path) -> None:
-    error = refused(tmp_path, changed(('selects = ["1-2-3", ', 'selects = ["1-2-x", ')))
+    error = expect_error(tmp_path, edit_book(('selects = ["1-2-3", ', 'selects = ["1-2-x", ')))
 
     assert error.key.startswith("wagers.group")
     assert error.clause == "2.3"
@@ -107,10 +107,10 @@ def test_unknown_face_in_a_list_of_selections_is_refused_at_the_wager(tmp_path: 
 
 
 @pytest.mark.parametrize("total", ["2", "19", '"x"', '"²"', '"٤"', f'"{"9" * 5000}"', "-4"])
-def test_what_is_no_total_of_three_dice_is_refused(tmp_path: Path, total: str) -> None:
+def test_impossible_total_of_three_dice_is_refused(tmp_path: Path, total: str) -> None:
     wins = f'wins = {{ when = "total-is", of = [4, {total}] }}'
 
-    error = refused(tmp_path, changed((SMALL, wins)))
+    error = expect_error(tmp_path, edit_book((SMALL, wins)))
 
     assert (error.key, error.clause) == ("wagers.small", "2")
     assert "not a total" in error.problem
@@ -132,16 +132,16 @@ def test_what_is_no_total_of_three_dice_is_refused(tmp_path: Path, total: str) -
 def test_condition_that_does_not_fit_the_selection_is_refused(
     tmp_path: Path, old: str, new: str, family: str
 ) -> None:
-    assert refused(tmp_path, changed((old, new))).key.startswith(f"wagers.{family}")
+    assert expect_error(tmp_path, edit_book((old, new))).key.startswith(f"wagers.{family}")
 
 
 def test_condition_on_faces_for_a_selection_of_totals_is_refused(tmp_path: Path) -> None:
     wager = '[wagers.total]\nname = "T"\nselects = "total"\nwins = "shows"\nclause = "2"\n\n'
     row = 'run = { odds = "9 to 1" }\ntotal = { odds = "6 to 1" }'
 
-    text = changed(("[wagers.run]", f"{wager}[wagers.run]"), ('run = { odds = "9 to 1" }', row))
+    text = edit_book(("[wagers.run]", f"{wager}[wagers.run]"), ('run = { odds = "9 to 1" }', row))
 
-    assert refused(tmp_path, text).key.startswith("wagers.total")
+    assert expect_error(tmp_path, text).key.startswith("wagers.total")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_condition_on_faces_for_a_selection_of_totals_is_refused(tmp_path: Path)
         '{ when = "total-even", of = [4] }',
     ],
 )
-def test_of_is_refused_where_the_condition_speaks_of_nothing(tmp_path: Path, wins: str) -> None:
-    error = refused(tmp_path, changed((SMALL, f"wins = {wins}")))
+def test_of_key_for_a_condition_without_operands_is_refused(tmp_path: Path, wins: str) -> None:
+    error = expect_error(tmp_path, edit_book((SMALL, f"wins = {wins}")))
 
     assert error.key.startswith("wagers.small")
     assert error.clause == "2"
@@ -168,7 +168,7 @@ def test_of_is_refused_where_the_condition_speaks_of_nothing(tmp_path: Path, win
     ],
 )
 def test_box_that_can_never_win_is_refused(tmp_path: Path, new: str, box: str) -> None:
-    error = refused(tmp_path, changed((SMALL, new)))
+    error = expect_error(tmp_path, edit_book((SMALL, new)))
 
     assert (error.key, error.clause) == (f"wagers.{box}", "2")
     assert f"{box!r} can never win" in error.problem
@@ -182,20 +182,18 @@ def test_box_that_can_never_win_is_refused(tmp_path: Path, new: str, box: str) -
         [("throws = 2", "throws = -1")],
     ],
 )
-def test_wager_that_cannot_be_won_is_refused_at_the_wager(
-    tmp_path: Path, swaps: list[Swap]
-) -> None:
-    error = refused(tmp_path, changed(*swaps))
+def test_wager_without_ways_or_throws_is_refused(tmp_path: Path, swaps: list[Swap]) -> None:
+    error = expect_error(tmp_path, edit_book(*swaps))
 
     assert error.key.startswith("wagers.")
     assert "cannot be won" in error.problem
 
 
-def test_way_of_winning_that_never_comes_is_refused(tmp_path: Path) -> None:
+def test_unreachable_way_to_win_with_its_own_odds_is_refused(tmp_path: Path) -> None:
     """The third odds, for three dice, would never be paid."""
-    text = changed(('wins = "count"', 'wins = { when = "count", unless = "any-triple" }'))
+    text = edit_book(('wins = "count"', 'wins = { when = "count", unless = "any-triple" }'))
 
-    assert "never" in refused(tmp_path, text).problem
+    assert "never" in expect_error(tmp_path, text).problem
 
 
 @pytest.mark.parametrize(
@@ -207,7 +205,7 @@ def test_way_of_winning_that_never_comes_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_box_that_can_win_twice_is_refused(tmp_path: Path, wins: str) -> None:
-    error = refused(tmp_path, changed((SMALL, f"wins = {wins}")))
+    error = expect_error(tmp_path, edit_book((SMALL, f"wins = {wins}")))
 
     assert (error.key, error.clause) == ("wagers.small", "2")
     assert "'small' can win twice" in error.problem
@@ -217,29 +215,29 @@ def test_box_that_can_win_twice_is_refused(tmp_path: Path, wins: str) -> None:
 def test_roll_on_which_a_box_wins_twice_is_named(tmp_path: Path) -> None:
     wins = 'wins = [{ when = "any-triple" }, { when = "exactly", of = [2, 2, 2] }]'
 
-    assert "2,2,2" in refused(tmp_path, changed((SMALL, wins))).problem
+    assert "2,2,2" in expect_error(tmp_path, edit_book((SMALL, wins))).problem
 
 
-def test_number_of_throws_that_nobody_can_reckon_with_is_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path, changed(("throws = 2", "throws = 1_000_000"))).key.startswith(
+def test_excessive_number_of_throws_is_refused(tmp_path: Path) -> None:
+    assert expect_error(tmp_path, edit_book(("throws = 2", "throws = 1_000_000"))).key.startswith(
         "wagers.run"
     )
 
 
 def test_several_odds_for_a_bet_over_several_throws_are_refused(tmp_path: Path) -> None:
     """Nothing says what a throw with one six and a throw with two pay together."""
-    text = changed(('when = "shows", of = [6]', 'when = "count", of = [6]'),
+    text = edit_book(('when = "shows", of = [6]', 'when = "count", of = [6]'),
                    ('run = { odds = "9 to 1" }', f"run = {{ {SINGLES} }}"))  # fmt: skip
 
-    assert refused(tmp_path, text).key.startswith(("wagers.run", "pay_tables.full.rows.run"))
+    assert expect_error(tmp_path, text).key.startswith(("wagers.run", "pay_tables.full.rows.run"))
 
 
-def test_wager_that_no_pay_table_offers_is_checked_too(tmp_path: Path) -> None:
+def test_wager_without_a_pay_table_row_is_validated(tmp_path: Path) -> None:
     wager = '[wagers.spare]\nname = "Spare"\nwins = { when = "shows", of = [9] }\nclause = "2"\n'
 
-    assert refused(tmp_path, changed(("[wagers.small]", f"{wager}[wagers.small]"))).key.startswith(
-        "wagers.spare"
-    )
+    assert expect_error(
+        tmp_path, edit_book(("[wagers.small]", f"{wager}[wagers.small]"))
+    ).key.startswith("wagers.spare")
 
 
 @pytest.mark.parametrize("name", ["under", "clause"])
@@ -257,10 +255,10 @@ def test_wager_that_no_pay_table_offers_is_checked_too(tmp_path: Path) -> None:
         pytest.param('"7" = {', '"{}" = {', id="clause"),
     ],
 )
-def test_names_of_the_users_own_may_be_words_of_the_format(
+def test_user_defined_names_may_equal_keys_of_the_format(
     tmp_path: Path, old: str, new: str, name: str
 ) -> None:
     text = BOOK.replace(old, new.replace("{}", name))
 
     assert text != BOOK
-    assert loaded(tmp_path, text).payoffs
+    assert load_book(tmp_path, text).payoffs

@@ -1,4 +1,4 @@
-"""What New Zealand's Tai-Sai says, clause by clause, as data."""
+"""The clauses of New Zealand's Tai-Sai as data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def clause(*numbers: str) -> pytest.MarkDecorator:
 
 
 @clause("3.2", "4.1(i)", "4.1(j)", "appendix:1", "appendix:2")
-def test_two_layouts_with_50_and_106_boxes() -> None:
+def test_new_zealand_has_two_layouts_with_50_and_106_boxes() -> None:
     standard, alternative = load(f"{BOOK}/1"), load(f"{BOOK}/2")
 
     assert (len(standard.boxes), len(alternative.boxes)) == (50, 106)
@@ -59,7 +59,7 @@ def test_two_layouts_with_50_and_106_boxes() -> None:
     *(f"4.1({letter}){item}" for letter in "abcefghijkl" for item in ("", "(i)", "(ii)")),
     "4.1(d)", "4.1(d)(i)", "4.1(d)(ii)", "4.1(d)(iii)", "4.2", "4.10",
 )  # fmt: skip
-def test_each_outcome_rests_on_its_own_item(
+def test_each_outcome_cites_its_own_clause_item(
     box: str, roll: tuple[int, int, int], clauses: tuple[str, ...]
 ) -> None:
     cell = load(f"{BOOK}/2").cell(box, roll)
@@ -69,7 +69,7 @@ def test_each_outcome_rests_on_its_own_item(
 
 
 @clause("4.4", "6.1", "6.2", "6.3", "6.4", "6.4(a)", "6.4(b)", "6.5", "6.5(a)", "6.5(b)", "3.4(f)")
-def test_the_order_of_a_spin() -> None:
+def test_new_zealand_spin_has_nine_steps_in_order() -> None:
     procedure = load_rulebook(BOOK).book.procedure
     tumble, close = procedure.steps["tumble"], procedure.steps["close-betting"]
 
@@ -84,7 +84,7 @@ def test_the_order_of_a_spin() -> None:
 
 
 @clause("4.3", "4.6", "4.7", "4.7(a)", "4.7(b)", "4.8", "4.9")
-def test_position_counts_when_the_result_is_established_and_hands_stay_off() -> None:
+def test_new_zealand_fixes_positions_at_the_call_and_forbids_handling_bets() -> None:
     book = load_rulebook(BOOK).book
 
     assert book.procedure.positions.fixed_at == "call-result"
@@ -100,7 +100,7 @@ def test_position_counts_when_the_result_is_established_and_hands_stay_off() -> 
 
 
 @clause("4.3", "4.5", "3.4(a)", "3.4(b)")
-def test_chips_and_call_bets() -> None:
+def test_new_zealand_allows_non_value_chips_and_call_bets() -> None:
     book = load_rulebook(BOOK).book
 
     assert book.chips.kinds == ["value", "non-value"]
@@ -112,7 +112,7 @@ def test_chips_and_call_bets() -> None:
 
 @clause("7.1", "7.1(a)", "7.1(b)", "7.1(c)", "7.1(d)", "6.1")
 @pytest.mark.parametrize(("reading", "bets"), [("return", "returned"), ("stand", "stand")])
-def test_no_spin_voids_the_spin_announced_or_not(reading: str, bets: str) -> None:
+def test_new_zealand_no_spin_voids_the_spin(reading: str, bets: str) -> None:
     facts = load(f"{BOOK}/1", {"no-spin": reading}).facts
     no_spin = {
         name: each for name, each in facts.irregularities.items() if each.announces == "No spin"
@@ -127,7 +127,7 @@ def test_no_spin_voids_the_spin_announced_or_not(reading: str, bets: str) -> Non
 
 
 @clause("7.2", "7.3", "7.4", "7.5", "6.6", "3.4(g)")
-def test_entries_lights_and_malfunctions() -> None:
+def test_new_zealand_rules_on_wrong_entries_lights_and_malfunctions() -> None:
     book = load_rulebook(BOOK).book
     irregularities = book.irregularities
 
@@ -144,7 +144,7 @@ def test_entries_lights_and_malfunctions() -> None:
 
 
 @clause("5.0", "5.0(a)", "5.0(b)", "5.0(c)", "5.0(d)")
-def test_a_supervisor_checks_four_things_before_opening() -> None:
+def test_new_zealand_supervisor_passes_four_checks_before_opening() -> None:
     book = load_rulebook(BOOK).book
 
     assert list(book.opening) == ["power", "test-runs", "tumbler", "seal"]
@@ -156,7 +156,7 @@ def test_a_supervisor_checks_four_things_before_opening() -> None:
     "3.1", "3.3", "3.3(a)", "3.3(a)(i)", "3.3(a)(ii)", "3.3(a)(iii)", "3.3(b)", "3.4(d)", "3.4(e)",
     "3.4(c)", "3.4(e)(i)", "3.4(e)(ii)", "3.4(e)(iii)", "3.4(e)(iv)", "3.4(e)(v)",
 )  # fmt: skip
-def test_the_equipment_of_the_table() -> None:
+def test_new_zealand_lists_the_equipment_of_a_table() -> None:
     equipment = load_rulebook(BOOK).book.equipment
 
     terminal, tumbler = equipment["terminal"].detail, equipment["tumbler"].detail

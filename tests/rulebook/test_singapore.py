@@ -1,4 +1,4 @@
-"""What the two Singapore rulebooks say, clause by clause, as data."""
+"""The clauses of the two Singapore rulebooks as data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def book_id(request: pytest.FixtureRequest) -> str:
 
 @clause("2.1.1", "appendix:A", "appendix:B", "appendix:C", "appendix:D", "appendix:E", "appendix:F")
 @pytest.mark.clause(f"{OPEN} 2.1.1")
-def test_three_layouts_with_50_104_and_107_boxes(book_id: str) -> None:
+def test_singapore_has_three_layouts_with_50_104_and_107_boxes(book_id: str) -> None:
     boxes = {layout: len(load(f"{book_id}/{layout}").boxes) for layout in "ace"}
 
     assert list(load_rulebook(book_id).book.layouts) == ["a", "c", "e"]
@@ -30,7 +30,7 @@ def test_three_layouts_with_50_104_and_107_boxes(book_id: str) -> None:
 
 
 @clause("2.2.1")
-def test_three_dice_with_six_faces(book_id: str) -> None:
+def test_singapore_uses_three_dice_with_six_faces(book_id: str) -> None:
     book = load_rulebook(book_id).book
 
     assert book.dice.faces == (1, 2, 3, 4, 5, 6)
@@ -38,7 +38,7 @@ def test_three_dice_with_six_faces(book_id: str) -> None:
 
 
 @clause("3.2", "3.6", "5.7")
-def test_betting_opens_and_closes_by_announcement_and_not_otherwise(book_id: str) -> None:
+def test_singapore_betting_opens_and_closes_by_announcement(book_id: str) -> None:
     book = load_rulebook(book_id).book
     order, steps = book.procedure.order, book.procedure.steps
 
@@ -71,7 +71,7 @@ def test_open_dice_are_tumbled_after_the_close_and_never_uncovered() -> None:
 
 
 @clause("3.8", "5.5", "5.5.1", "5.5.2", "5.5.3", "5.12")
-def test_what_voids_a_round_with_covered_dice_and_returns_its_bets() -> None:
+def test_too_few_tumbles_leaning_or_exposed_dice_void_a_covered_round() -> None:
     irregularities = load_rulebook(COVERED).book.irregularities
     voiding = {name for name, each in irregularities.items() if each.consequence == "void-round"}
 
@@ -81,7 +81,7 @@ def test_what_voids_a_round_with_covered_dice_and_returns_its_bets() -> None:
 
 
 @pytest.mark.clause(f"{OPEN} 5.5.3")
-def test_with_open_dice_a_tumble_before_the_close_voids_the_round() -> None:
+def test_tumble_before_the_close_voids_a_round_with_open_dice() -> None:
     irregularities = load_rulebook(OPEN).book.irregularities
     voiding = {name for name, each in irregularities.items() if each.consequence == "void-round"}
 
@@ -114,7 +114,7 @@ def test_limits_are_per_box_with_a_differential_and_pro_rata(book_id: str) -> No
 
 @clause("5.1")
 @pytest.mark.parametrize("layout", ["a", "e"])
-def test_a_layout_without_odd_and_even_has_one_pair_in_its_differential(layout: str) -> None:
+def test_layout_without_odd_and_even_has_one_differential_pair(layout: str) -> None:
     differential = load(f"{COVERED}/{layout}").facts.limits.differential
 
     assert differential is not None
@@ -122,7 +122,7 @@ def test_a_layout_without_odd_and_even_has_one_pair_in_its_differential(layout: 
 
 
 @clause("5.1.1", "5.2", "5.4")
-def test_readings_change_what_they_say_they_change(book_id: str) -> None:
+def test_singapore_readings_change_limits_areas_and_interruptions(book_id: str) -> None:
     game = load(
         f"{book_id}/e",
         {
@@ -152,7 +152,7 @@ def test_bets_are_settled_where_they_lie_at_the_close(book_id: str) -> None:
 
 
 @clause("5.4", "5.4.1", "5.4.2")
-def test_an_interruption_goes_on_if_anything_is_conclusive(book_id: str) -> None:
+def test_interrupted_round_continues_if_any_box_is_conclusive(book_id: str) -> None:
     interruption = load_rulebook(book_id).book.irregularities["interruption"]
 
     assert (interruption.consequence, interruption.bets) == ("continue-if-conclusive", "returned")
@@ -160,7 +160,7 @@ def test_an_interruption_goes_on_if_anything_is_conclusive(book_id: str) -> None
 
 
 @clause("5.8", "5.10", "5.11")
-def test_the_dice_prevail_and_late_errors_change_nothing_later(book_id: str) -> None:
+def test_dice_prevail_over_displays_and_late_errors_have_no_effect(book_id: str) -> None:
     irregularities = load_rulebook(book_id).book.irregularities
 
     assert irregularities["illumination-failed"].consequence == "settle-by-dice"
@@ -169,7 +169,7 @@ def test_the_dice_prevail_and_late_errors_change_nothing_later(book_id: str) -> 
 
 
 @clause("1.5", "5.13", "5.14")
-def test_who_may_do_what(book_id: str) -> None:
+def test_singapore_roles_may_stand_in_bet_on_behalf_and_decide(book_id: str) -> None:
     book = load_rulebook(book_id).book
     pit_employees = ["dealer", "supervisor", "pit-manager"]
 
@@ -180,12 +180,12 @@ def test_who_may_do_what(book_id: str) -> None:
 
 
 @clause("3.9")
-def test_losers_are_collected_before_winners_are_paid(book_id: str) -> None:
+def test_singapore_losers_are_collected_before_winners_are_paid(book_id: str) -> None:
     assert load_rulebook(book_id).book.procedure.order[-2:] == ["collect-losers", "pay-winners"]
 
 
 @clause("4.1.2", "4.1.3")
-def test_pairs_and_fours_that_are_not_offered(book_id: str) -> None:
+def test_singapore_layouts_omit_two_pairs_and_some_fours(book_id: str) -> None:
     c, e = load(f"{book_id}/c").boxes, load(f"{book_id}/e").boxes
 
     for boxes in (c, e):
@@ -202,7 +202,7 @@ def test_pairs_and_fours_that_are_not_offered(book_id: str) -> None:
 
 
 @clause("3.10", "3.10.3")
-def test_a_triple_is_settled_under_its_own_clause(book_id: str) -> None:
+def test_triple_is_settled_under_its_own_clause(book_id: str) -> None:
     game = load(f"{book_id}/c")
 
     assert game.cell("small", (2, 2, 2)).clauses == ("3.10",)
@@ -228,7 +228,7 @@ def test_layout_e_is_double_ended() -> None:
 
 
 @clause("appendix:A")
-def test_the_felt_says_what_is_printed() -> None:
+def test_felt_of_layout_a_has_the_printed_inscriptions() -> None:
     felt = load(f"{COVERED}/a").felt
     assert felt is not None
     areas = {area.box: area for area in felt.areas}
@@ -243,7 +243,7 @@ def test_the_felt_says_what_is_printed() -> None:
     assert "EACH DOUBLE 1 WINS 11" in {line for each in felt.inscriptions for line in each.en}
 
 
-def in_rows(layout: str) -> list[list[str]]:
+def boxes_by_row(layout: str) -> list[list[str]]:
     """Return the boxes of a felt row by row, each from the left."""
     felt = load(f"{COVERED}/{layout}").felt
     assert felt is not None
@@ -254,8 +254,8 @@ def in_rows(layout: str) -> list[list[str]]:
 
 
 @clause("appendix:A", "appendix:B")
-def test_the_rows_of_layout_a_stand_as_drawn() -> None:
-    top, doubles, *_, totals, dominoes, singles = in_rows("a")
+def test_rows_of_layout_a_match_the_appendix() -> None:
+    top, doubles, *_, totals, dominoes, singles = boxes_by_row("a")
 
     assert top == ["big", "small"]
     assert doubles == ["double:6", "double:5", "double:4", "triple:4", "any-triple", "triple:1",
@@ -267,7 +267,7 @@ def test_the_rows_of_layout_a_stand_as_drawn() -> None:
 
 
 @clause("appendix:C", "appendix:D")
-def test_the_rows_of_layout_c_stand_as_drawn() -> None:
+def test_rows_of_layout_c_match_the_appendix() -> None:
     felt = load(f"{COVERED}/c").felt
     assert felt is not None
     trios = [area.box for area in felt.areas if area.box.startswith("trio:")]

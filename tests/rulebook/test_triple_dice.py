@@ -1,4 +1,4 @@
-"""What Triple Dice says, rule by rule, as data; and the three books of the wider world."""
+"""The rules of Triple Dice, Sic Bo and Crown and Anchor as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def clause(*numbers: str) -> pytest.MarkDecorator:
 
 
 @clause("1", "2")
-def test_six_symbols_and_seventeen_boxes_besides_the_shooters() -> None:
+def test_triple_dice_has_six_symbols_and_eighteen_boxes() -> None:
     game = load("triple-dice")
 
     assert game.faces.names == ("crown", "anchor", "spade", "heart", "diamond", "club")
@@ -22,7 +22,7 @@ def test_six_symbols_and_seventeen_boxes_besides_the_shooters() -> None:
 
 
 @clause("3", "7.6", "8", "10")
-def test_the_dealer_may_not_bet_and_nobody_under_18_takes_part() -> None:
+def test_triple_dice_excludes_dealers_from_betting_and_anyone_under_18() -> None:
     people = load_rulebook("triple-dice").book.people
 
     assert people.acts["bet"].by == ["player", "shooter"]
@@ -36,7 +36,9 @@ def test_the_dealer_may_not_bet_and_nobody_under_18_takes_part() -> None:
     ("reading", "consequence", "bets"),
     [("rethrow", "throw-again", "locked"), ("return", "void-round", "returned")],
 )
-def test_no_throw(reading: str, consequence: str, bets: str) -> None:
+def test_triple_dice_no_throw_follows_its_reading(
+    reading: str, consequence: str, bets: str
+) -> None:
     irregularities = load("triple-dice", {"no-throw": reading}).facts.irregularities
 
     for each in (irregularities["dice-not-flat"], irregularities["not-thrown-together"]):
@@ -44,7 +46,7 @@ def test_no_throw(reading: str, consequence: str, bets: str) -> None:
 
 
 @clause("6")
-def test_minimum_and_maximum_are_on_a_sign() -> None:
+def test_triple_dice_displays_minimum_and_maximum() -> None:
     book = load_rulebook("triple-dice").book
 
     assert book.limits.displayed == ["minimum", "maximum"]
@@ -52,7 +54,7 @@ def test_minimum_and_maximum_are_on_a_sign() -> None:
 
 
 @clause("7", "7.1", "7.2", "7.3", "7.4", "7.5", "7.8", "odds:shooter")
-def test_the_shooter() -> None:
+def test_triple_dice_shooter_bets_on_four_throws_at_nine_to_one() -> None:
     game = load("triple-dice")
     shooter, box = game.facts.shooter, game.box("shooter")
 
@@ -73,7 +75,7 @@ def macau(*numbers: str) -> pytest.MarkDecorator:
 
 @macau("1", "2", "3", "3.1", "3.2", "3.3", "3.4", "3.5", "6.1", "6.2", "6.4")
 @pytest.mark.parametrize("book_id", ["macau-sic-bo", "atlantic-city-sic-bo"])
-def test_sic_bo_is_dealt_under_cover(book_id: str) -> None:
+def test_sic_bo_dice_are_tumbled_under_cover(book_id: str) -> None:
     book = load_rulebook(book_id).book
 
     assert book.procedure.order[:4] == ["tumble", "open-betting", "close-betting", "uncover"]

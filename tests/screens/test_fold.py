@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from screens.build import node
 
-from tests.properties.asking import Asker
-from tests.properties.test_table import GAMES
+from tests.properties.command_generator import CommandGenerator
+from tests.properties.random_table import GAMES_AND_READINGS
 from threedice import load
 from threedice.api.auth.audiences import event_for_player, spot_total_changes
 from threedice.api.live.messages import LiveEvent
@@ -82,7 +82,7 @@ class Viewer:
         self.last = current
 
 
-class Played(Asker):
+class Played(CommandGenerator):
     """A table under random commands, with what the floor adds to its stream."""
 
     def __init__(self, game: Game, mode: LimitMode, seed: int) -> None:
@@ -101,11 +101,11 @@ class Played(Asker):
         if chance < 0.03:
             self.happen(self.random.choice(list(self.of_the_floor())))
             return
-        command = self.seldom() if chance < 0.13 else self.rare() if chance < 0.25 else None
+        command = self.seldom() if chance < 0.13 else self.rare_command() if chance < 0.25 else None
         if 0.82 < chance < 0.85:
-            command = self.of_any_kind()
+            command = self.sample_command()
         if command is None:
-            command = self.ordinary() if chance < 0.85 else self.arbitrary()
+            command = self.likely_command() if chance < 0.85 else self.arbitrary_command()
         try:
             events = decide(self.game, self.state, command)
         except Refusal:
@@ -186,7 +186,7 @@ def played(file: Path, tables: int) -> Counter[str]:
     """Play tables of every game in both modes into a file of cases; returns what happened."""
     counts: Counter[str] = Counter()
     with file.open("wb") as cases:
-        for (name, readings), mode in product(GAMES, ("refuse", "record")):
+        for (name, readings), mode in product(GAMES_AND_READINGS, ("refuse", "record")):
             game = load(name, readings)
             cases.write(msgspec.json.encode(game_view(game, name.rpartition("/")[0])) + b"\n")
             rare = 3 if game.facts.shooter or game.facts.areas else 1

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from screens.build import node
 
-from tests.properties.asking import Asker
-from tests.properties.test_table import FRACTIONAL, GAMES
+from tests.properties.command_generator import CommandGenerator
+from tests.properties.random_table import GAMES_AND_READINGS
+from tests.properties.test_table import FRACTIONAL
 from threedice import load
 from threedice.api.routes.games import game_view
 from threedice.api.routes.worksheets import table_room
@@ -45,7 +46,7 @@ FAULTS = {
 """The faults that a screen finds, by the code of the table's refusal."""
 
 
-class RandomTable(Asker):
+class JudgedTable(CommandGenerator):
     """A table under random commands, with the views and rooms of its players."""
 
     def __init__(self, game: Game, mode: LimitMode, seed: int) -> None:
@@ -57,9 +58,9 @@ class RandomTable(Asker):
     def step(self) -> None:
         """Send one command; a refused one changes nothing."""
         chance = self.random.random()
-        command = self.rare() if chance < 0.1 else None
+        command = self.rare_command() if chance < 0.1 else None
         if command is None:
-            command = self.ordinary() if chance < 0.95 else self.arbitrary()
+            command = self.likely_command() if chance < 0.95 else self.arbitrary_command()
         try:
             events = decide(self.game, self.state, command)
         except Refusal:
@@ -116,7 +117,7 @@ def write_cases(games: list[Game], file: Path) -> Counter[str]:
     with file.open("wb") as cases:
         for game, mode in product(games, ("refuse", "record")):
             cases.write(msgspec.json.encode(game_view(game, "rulebook")) + b"\n")
-            table = RandomTable(game, mode, seed=1)  # type: ignore[arg-type]
+            table = JudgedTable(game, mode, seed=1)  # type: ignore[arg-type]
             for _ in range(STEPS):
                 table.step()
                 if table.random.random() < 0.15:
@@ -129,7 +130,9 @@ def write_cases(games: list[Game], file: Path) -> Counter[str]:
 def test_room_and_faults_on_a_screen_are_those_of_the_server(tmp_path: Path) -> None:
     fractional = tmp_path / "fractional.toml"
     fractional.write_text(FRACTIONAL, encoding="utf-8")
-    games = [load(name, readings) for name, readings in GAMES] + [load(str(fractional))]
+    games = [load(name, readings) for name, readings in GAMES_AND_READINGS] + [
+        load(str(fractional))
+    ]
     file = tmp_path / "cases.jsonl"
     judged = write_cases(games, file)
 

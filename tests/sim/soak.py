@@ -1,4 +1,4 @@
-"""Simulation against the exact figures at length: `python -m tests.sim.soak`.
+"""Compare long simulations with the exact figures: `python -m tests.sim.soak`.
 
 10^9 rounds for every game, and the edges of all its boxes: drawn in blocks, and once more with all
 rolls drawn one by one as sessions draw them; sessions of every plan. A z beyond 5 happens once in
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
-from tests.sim.paths import asked, game
+from tests.sim.reference import betting_session
 from threedice import shipped_games
 from threedice.odds import box_figures
 from threedice.odds.sessions.plans import PLANS, StakingPlan
 from threedice.odds.sessions.session_odds import session_odds
+from threedice.rulebook import load
 from threedice.sim import flat_study, session_study, table_study
 from threedice.sim.jobs import FlatJob, Tally, generator_key
 from threedice.sim.kernels.compiler import compile_inline, link
@@ -47,16 +48,16 @@ def count_rolls(first: int, sessions: int, k0: Any, k1: Any, rolls: Any) -> None
             rolls[first_roll(shift_to_next_roll(second))] += 1
 
 
-def one_by_one(rounds: int, seed: int) -> Tally:
-    """Return how often each roll falls when all of them are drawn one by one."""
+def tally_single_rolls(rounds: int, seed: int) -> Tally:
+    """Count the rolls when all of them are drawn one by one."""
     quick: Any = numba.njit(nogil=True)(link(count_rolls, compile_inline, {}))
     rolls = np.zeros(216, np.int64)
     quick(0, rounds // 12, *generator_key(seed), rolls)
     return Tally(1, {"rolls": rolls.astype(object)})
 
 
-def boxes_of(on: Game, rolls: Tally, how: str) -> Iterator[tuple[str, float]]:
-    """Yield how far the edge of each box lies from the exact one, and the rolls from even."""
+def compare_boxes(on: Game, rolls: Tally, how: str) -> Iterator[tuple[str, float]]:
+    """Yield the z of each box's edge, and of the chi-square of the rolls."""
     study = FlatStudy(on, dict.fromkeys(on.payoffs, 1), FlatJob(1, 0), rolls)
     for box in study.bets:
         exact = float(box_figures(on.box(box)).edge)
@@ -64,8 +65,8 @@ def boxes_of(on: Game, rolls: Tally, how: str) -> Iterator[tuple[str, float]]:
     yield f"{on.id} chi-square, {how}", (study.chi_square - 215) / 430**0.5
 
 
-def series_of(on: Game, rounds: int, seed: int) -> Iterator[tuple[str, float]]:
-    """Yield how far the edge of each box over several throws lies from the exact one."""
+def compare_series(on: Game, rounds: int, seed: int) -> Iterator[tuple[str, float]]:
+    """Yield the z of the edge of each box over several throws."""
     for box in on.boxes.values():
         if box.throws > 1:
             seats = [SimulatedPlayer("shooter", (PlannedBet(box.id, box.unit),))]
@@ -76,13 +77,13 @@ def series_of(on: Game, rounds: int, seed: int) -> Iterator[tuple[str, float]]:
             yield f"{on.id} {box.id}", z_of(study.hold, exact)
 
 
-def plans_of(sessions: int, seed: int) -> Iterator[tuple[str, float]]:
-    """Yield how far sessions of each plan lie from the exact ones."""
+def compare_plans(sessions: int, seed: int) -> Iterator[tuple[str, float]]:
+    """Yield the z of the figures of each plan's sessions."""
     for name in PLANS:
         plan = StakingPlan(name, 10, 160)
-        exact = session_odds(asked(SIC_BO, {"big": 1}, plan, 300, 50), "float64")
+        exact = session_odds(betting_session(SIC_BO, {"big": 1}, plan, 300, 50), "float64")
         study = session_study(
-            game(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
+            load(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
             sessions=sessions, seed=seed,
         )  # fmt: skip
         yield f"{name} ruin", z_of(study.ruin, float(exact.ruin))
@@ -103,18 +104,18 @@ def z_of(estimate: Estimate, exact: float) -> float:
 
 def figures(rounds: int, seed: int) -> Iterator[tuple[str, float]]:
     """Yield every figure with its z."""
-    singly = one_by_one(rounds, seed)
+    singly = tally_single_rolls(rounds, seed)
     for number, name in enumerate(shipped_games()):
-        drawn_at_once = flat_study(game(name), {next(iter(game(name).payoffs)): 1}, rounds=rounds,
+        drawn_at_once = flat_study(load(name), {next(iter(load(name).payoffs)): 1}, rounds=rounds,
                                    seed=seed + number).tally  # fmt: skip
-        yield from boxes_of(game(name), drawn_at_once, "in blocks")
-        yield from boxes_of(game(name), singly, "one by one")
-        yield from series_of(game(name), rounds // 100, seed)
-    yield from plans_of(rounds // 50, seed)
+        yield from compare_boxes(load(name), drawn_at_once, "in blocks")
+        yield from compare_boxes(load(name), singly, "one by one")
+        yield from compare_series(load(name), rounds // 100, seed)
+    yield from compare_plans(rounds // 50, seed)
 
 
 def main() -> int:
-    """Compare everything; the exit code is 1 where something is too far off."""
+    """Compare all figures; the exit code is 1 if one is too far off."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10**9, help="rounds for every game")
     parser.add_argument("--seed", type=int, default=1)

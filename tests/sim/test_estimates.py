@@ -1,4 +1,4 @@
-"""Estimates: what exact sums say, and how surely."""
+"""Estimates and their intervals from exact sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ numbers = st.lists(st.integers(-1000, 1000), min_size=2, max_size=50)
 
 
 @given(numbers)
-def test_a_mean_and_its_error_are_those_of_the_numbers(each: list[int]) -> None:
+def test_mean_and_standard_error_equal_those_of_the_sample(each: list[int]) -> None:
     found = estimate_mean(sum(each), sum(n * n for n in each), len(each), 3)
 
     assert found.value == pytest.approx(3 * np.mean(each))
@@ -31,7 +31,7 @@ def test_a_mean_and_its_error_are_those_of_the_numbers(each: list[int]) -> None:
 
 
 @given(numbers)
-def test_a_ratio_is_that_of_the_sums_and_its_error_that_of_the_remainders(each: list[int]) -> None:
+def test_ratio_and_standard_error_equal_those_of_the_sample(each: list[int]) -> None:
     base = [abs(n) + 1 for n in each]
     products = sum(a * b for a, b in zip(each, base, strict=True))
 
@@ -49,14 +49,14 @@ def test_a_ratio_is_that_of_the_sums_and_its_error_that_of_the_remainders(each: 
     assert found.standard_error == pytest.approx(np.linalg.norm(rests) / sum(base), abs=1e-9)
 
 
-def test_huge_sums_lose_nothing() -> None:
+def test_variance_of_huge_sums_is_exact() -> None:
     many, large = 10**15, 10**12
     total, squares = many * large + 5, many * large**2 + 10 * large + 25
 
     assert variance(total, squares, many) == pytest.approx(25 / many, rel=1e-6)
 
 
-def test_shares_stay_between_nothing_and_all() -> None:
+def test_interval_of_a_proportion_stays_between_zero_and_one() -> None:
     none, every = estimate_proportion(0, 50), estimate_proportion(50, 50)
 
     assert (none.low, every.high) == (0.0, 1.0)
@@ -64,7 +64,7 @@ def test_shares_stay_between_nothing_and_all() -> None:
     assert 0.9 < every.low < 1
 
 
-def test_of_nothing_nothing_is_known() -> None:
+def test_estimates_of_an_empty_sample_are_zero_and_quantiles_refused() -> None:
     assert (estimate_proportion(0, 0).low, estimate_proportion(0, 0).high) == (0.0, 1.0)
     assert (
         estimate_mean(0, 0, 0).value

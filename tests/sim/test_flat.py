@@ -1,4 +1,4 @@
-"""Flat bets: how rounds fall on the 216 rolls, exactly distributed and the same in any parts."""
+"""Flat bets: counts of the 216 rolls are exactly distributed and independent of the split."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sim.paths import game
 from threedice.errors import InvalidInput, UnknownName
 from threedice.odds import box_figures
+from threedice.rulebook import load
 from threedice.sim import flat_study
 from threedice.sim.jobs import FlatJob, generator_key
 from threedice.sim.kernels.roll_counts import (
@@ -28,7 +28,7 @@ SIC_BO = "sg-rws-tai-sai-v6/a"
 
 @settings(deadline=None)
 @given(st.integers(1, 300), st.sampled_from([2, 3]))
-def test_a_table_is_the_binomial_distribution_to_the_last_bit(trials: int, parts: int) -> None:
+def test_binomial_table_is_exact_to_the_last_bit(trials: int, parts: int) -> None:
     first, sums = binomial_cdf(trials, parts)
 
     so_far, exact = Fraction(0), []
@@ -40,7 +40,7 @@ def test_a_table_is_the_binomial_distribution_to_the_last_bit(trials: int, parts
     assert exact[first - 1] < Fraction(1, 2**100) if first else True
 
 
-def test_large_tables_have_the_mean_and_the_spread() -> None:
+def test_large_binomial_table_has_the_exact_mean_and_variance() -> None:
     first, sums = binomial_cdf(2**20, 3)
     weights = np.diff(np.array([0, *sums, 2**64], dtype=object)).astype(float) / 2.0**64
     numbers = np.arange(first, first + len(weights))
@@ -50,7 +50,7 @@ def test_large_tables_have_the_mean_and_the_spread() -> None:
     assert float((weights * (numbers - mean) ** 2).sum()) == pytest.approx(2**20 * 2 / 9, rel=1e-9)
 
 
-def test_the_tables_lie_end_to_end() -> None:
+def test_binomial_tables_are_contiguous() -> None:
     sums, begins, firsts, guides = binomial_tables()
 
     assert begins[1, 20] + guides[1, 20, 256] == len(sums)
@@ -69,7 +69,7 @@ def test_the_tables_lie_end_to_end() -> None:
         5 * ROUNDS_PER_BLOCK + 777,
     ],
 )
-def test_every_round_falls_once(rounds: int) -> None:
+def test_roll_counts_sum_to_the_number_of_rounds(rounds: int) -> None:
     job = FlatJob(rounds, 3)
 
     tally = job.play(0, job.units)
@@ -78,7 +78,7 @@ def test_every_round_falls_once(rounds: int) -> None:
     assert tally.units == -(-rounds // ROUNDS_PER_BLOCK)
 
 
-def test_any_split_of_the_blocks_comes_to_the_same() -> None:
+def test_any_split_of_a_flat_job_gives_the_same_tally() -> None:
     job = FlatJob(7 * ROUNDS_PER_BLOCK + 5, 3)
     parts = job.play(0, 1) + job.play(1, 4) + job.play(5, 3)
 
@@ -86,7 +86,7 @@ def test_any_split_of_the_blocks_comes_to_the_same() -> None:
     assert parts != FlatJob(7 * ROUNDS_PER_BLOCK + 5, 4).play(0, 8)
 
 
-def test_the_rolls_are_as_uneven_as_chance_makes_them() -> None:
+def test_chi_square_of_roll_counts_has_the_expected_distribution() -> None:
     squares = []
     for seed in range(300):
         rolls = draw_roll_counts(0, 1, 10**6, generator_key(seed))
@@ -97,7 +97,7 @@ def test_the_rolls_are_as_uneven_as_chance_makes_them() -> None:
     assert np.corrcoef(squares[:-1], squares[1:])[0, 1] == pytest.approx(0, abs=0.25)
 
 
-def test_pairs_of_rolls_vary_together_as_they_should() -> None:
+def test_roll_counts_have_the_multinomial_covariance() -> None:
     falls = np.array(
         [draw_roll_counts(0, 1, 50_000, generator_key(seed)) for seed in range(400)], float
     )
@@ -112,23 +112,23 @@ def test_pairs_of_rolls_vary_together_as_they_should() -> None:
 
 
 @pytest.mark.parametrize("name", ["sg-rws-tai-sai-v6/c", "nz-tai-sai-2008/2", "crown-and-anchor"])
-def test_the_edge_of_every_box_is_within_reach(name: str) -> None:
-    boxes = dict.fromkeys(game(name).payoffs, 1)
+def test_simulated_edge_of_every_box_is_consistent_with_the_exact_one(name: str) -> None:
+    boxes = dict.fromkeys(load(name).payoffs, 1)
 
-    study = flat_study(game(name), boxes, rounds=10**8, seed=77)
+    study = flat_study(load(name), boxes, rounds=10**8, seed=77)
 
     for box in boxes:
         assert study.box_edge(box).is_consistent_with(
-            float(box_figures(game(name).box(box)).edge), 4.5
+            float(box_figures(load(name).box(box)).edge), 4.5
         ), box
     assert study.edge.is_consistent_with(float(study.mix.figures.edge), 4)
     assert 140 < study.chi_square < 310
 
 
-def test_what_is_won_is_the_sum_over_all_rounds() -> None:
-    study = flat_study(game(SIC_BO), {"big": 10, "total:10": 5}, rounds=1000, seed=1)
+def test_net_result_of_flat_bets_is_the_sum_over_all_rounds() -> None:
+    study = flat_study(load(SIC_BO), {"big": 10, "total:10": 5}, rounds=1000, seed=1)
     rolls = [i for i, times in enumerate(study.roll_counts) for _ in range(times)]
-    payoffs = game(SIC_BO).payoffs
+    payoffs = load(SIC_BO).payoffs
 
     by_hand = sum(10 * payoffs["big"][i] + 5 * payoffs["total:10"][i] for i in rolls)
 
@@ -137,15 +137,15 @@ def test_what_is_won_is_the_sum_over_all_rounds() -> None:
     assert "house edge" in study._repr_html_()
 
 
-def test_nothing_drawn_yet_tells_nothing() -> None:
+def test_flat_study_without_rounds_has_zero_figures() -> None:
     job = FlatJob(10, 1)
-    study = FlatStudy(game(SIC_BO), {"big": 1}, job, job.empty_tally())
+    study = FlatStudy(load(SIC_BO), {"big": 1}, job, job.empty_tally())
 
     assert (study.rounds, study.edge.value, study.chi_square) == (0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("bets", "rounds", "kind", "says"),
+    ("bets", "rounds", "kind", "message"),
     [
         ({"bog": 1}, 10, UnknownName, "no box"),
         ({}, 10, InvalidInput, "no stakes"),
@@ -153,13 +153,13 @@ def test_nothing_drawn_yet_tells_nothing() -> None:
         ({"big": 1}, 10**19, InvalidInput, "10\\^18"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(
-    bets: dict[str, int], rounds: int, kind: type[Exception], says: str
+def test_invalid_flat_study_is_refused(
+    bets: dict[str, int], rounds: int, kind: type[Exception], message: str
 ) -> None:
-    with pytest.raises(kind, match=says):
-        flat_study(game(SIC_BO), bets, rounds=rounds)
+    with pytest.raises(kind, match=message):
+        flat_study(load(SIC_BO), bets, rounds=rounds)
 
 
-def test_flat_bets_need_no_gpu() -> None:
+def test_flat_bets_on_a_gpu_are_refused() -> None:
     with pytest.raises(InvalidInput, match="need no GPU"):
         FlatJob(10, 1).play(0, 1, "gpu")

@@ -1,4 +1,4 @@
-"""Philox against its published vectors, and rolls that are all equally likely."""
+"""Philox matches its published vectors, and all rolls are equally likely."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ fit = st.integers(0, int(WORD_LIMIT) - 1)
 
 
 @pytest.mark.parametrize(("counter", "expected"), VECTORS)
-def test_the_published_vectors(counter: tuple[int, ...], expected: tuple[int, ...]) -> None:
+def test_philox_matches_the_published_vectors(
+    counter: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
     assert philox(*counter) == expected
 
 
 @pytest.mark.parametrize(("counter", "expected"), VECTORS)
-def test_the_published_vectors_compiled(
+def test_compiled_philox_matches_the_published_vectors(
     counter: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     machine = compile_inline(link(philox, compile_inline, {}))
@@ -48,14 +50,14 @@ def test_the_published_vectors_compiled(
 
 
 @given(st.tuples(words, words, words, words, words, words))
-def test_a_32_bit_device_draws_the_same(counter: tuple[int, ...]) -> None:
+def test_philox_in_32_bit_arithmetic_draws_the_same_words(counter: tuple[int, ...]) -> None:
     narrow = link(philox, lambda function: function, {"wide": np.uint32})
 
     assert narrow(*(np.uint32(each) for each in counter)) == philox(*counter)
 
 
 @given(fit)
-def test_a_word_is_three_rolls_in_base_216(word: int) -> None:
+def test_word_encodes_three_rolls_in_base_216(word: int) -> None:
     one = np.uint32(word)
     two = shift_to_next_roll(one)
     three = shift_to_next_roll(two)
@@ -66,7 +68,7 @@ def test_a_word_is_three_rolls_in_base_216(word: int) -> None:
 
 
 @given(st.integers(0, 216**3 - 1))
-def test_the_first_and_the_last_word_of_three_rolls_show_them(rolls: int) -> None:
+def test_first_and_last_word_of_three_rolls_decode_to_these_rolls(rolls: int) -> None:
     for word in (426 * rolls, 426 * rolls + 425):
         found, one = 0, np.uint32(word)
         for _ in range(3):
@@ -74,7 +76,7 @@ def test_the_first_and_the_last_word_of_three_rolls_show_them(rolls: int) -> Non
         assert found == rolls
 
 
-def test_every_roll_has_as_many_words() -> None:
+def test_every_roll_has_the_same_number_of_words() -> None:
     edges = [word_threshold(ways) for ways in range(217)]
 
     assert {b - a for a, b in pairwise(edges)} == {426 * 216**2}
@@ -84,8 +86,8 @@ def test_every_roll_has_as_many_words() -> None:
         assert int(first_roll(np.uint32(edges[roll + 1] - 1))) == roll
 
 
-def over_the_limit() -> tuple[int, int]:
-    """Return a block and the place of a word in it that is over the limit."""
+def find_word_over_limit() -> tuple[int, int]:
+    """Find a word over the limit; return its block and its place in the block."""
     machine = compile_inline(link(philox, compile_inline, {}))
 
     def search() -> tuple[int, int]:
@@ -102,8 +104,8 @@ def over_the_limit() -> tuple[int, int]:
     return int(block), int(place)
 
 
-def test_a_word_over_the_limit_is_drawn_again_and_no_other_word_moves() -> None:
-    block, place = over_the_limit()
+def test_word_over_the_limit_is_redrawn_without_moving_other_words() -> None:
+    block, place = find_word_over_limit()
     assert block >= 0
     raw, again = philox(block, 7, 0, 0, 3, 0), philox(block, 7, 0, 1, 3, 0)
 
@@ -125,7 +127,7 @@ def test_a_word_over_the_limit_is_drawn_again_and_no_other_word_moves() -> None:
         ((0, 0, 0, 1, 0), (0, 0, 0x80000000, 1, 0)),
     ],
 )
-def test_seed_session_block_and_stream_all_count(
+def test_different_seed_session_block_or_stream_draws_different_words(
     one: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
     assert draw_block(*one) != draw_block(*other)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.paths import game
 from threedice.errors import InvalidInput
+from threedice.rulebook import load
 from threedice.sim.simulation import session_job
 
 ROOT = Path(__file__).parents[2]
-BOTH = """
-from tests.sim.paths import game
+COMPARE_GPU_WITH_CPU = """
+from threedice.rulebook import load
 from threedice.sim.simulation import session_job
 from pathlib import Path
 
@@ -27,7 +27,7 @@ for plan, more in (
     (f"{{own}}:same", {{}}),
 ):
     job = session_job(
-        game("sg-rws-tai-sai-v6/a"), plan=plan, box="single:3", bankroll=200, base=10, maximum=160,
+        load("sg-rws-tai-sai-v6/a"), plan=plan, box="single:3", bankroll=200, base=10, maximum=160,
         rounds=20, sessions=9, seed=2**40 + 3, paths=False, **more,
     )
     assert job.play(2**32 - 4, 9, "gpu") == job.play(2**32 - 4, 9), plan
@@ -35,8 +35,8 @@ print("the same")
 """
 
 
-def simulated(*words: str) -> str:
-    """Run Python with Numba's simulator of a GPU, and return what it prints."""
+def run_with_cuda_simulator(*words: str) -> str:
+    """Run Python with Numba's simulator of a GPU, and return its output."""
     found = subprocess.run(
         [sys.executable, *words], cwd=ROOT, env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
         capture_output=True, text=True, check=False,
@@ -45,25 +45,32 @@ def simulated(*words: str) -> str:
     return found.stdout
 
 
-def test_a_simulated_gpu_comes_to_the_same(tmp_path: Path) -> None:
-    assert simulated("-c", BOTH.format(own=str(tmp_path / "own.py"))) == "the same\n"
+def test_simulated_gpu_plays_the_same_sessions_as_the_cpu(tmp_path: Path) -> None:
+    assert (
+        run_with_cuda_simulator("-c", COMPARE_GPU_WITH_CPU.format(own=str(tmp_path / "own.py")))
+        == "the same\n"
+    )
 
 
-def test_the_generator_is_right_on_a_simulated_gpu() -> None:
-    told = simulated("-c", "from benchmarks.gpu import check_vectors; check_vectors()").splitlines()
+def test_generator_matches_the_vectors_on_a_simulated_gpu() -> None:
+    output = run_with_cuda_simulator(
+        "-c", "from benchmarks.gpu import check_vectors; check_vectors()"
+    ).splitlines()
 
-    assert [line.split(":")[0] for line in told] == ["vector ok"] * 3
+    assert [line.split(":")[0] for line in output] == ["vector ok"] * 3
 
 
-def test_the_gpu_benchmark_needs_only_numpy_and_numba() -> None:
+def test_gpu_benchmark_needs_only_numpy_and_numba() -> None:
     without_others = "import sys; sys.modules.update(msgspec=None, rich=None, typer=None)"
 
-    assert simulated("-c", f"{without_others}; import benchmarks.gpu; print('imported')")
+    assert run_with_cuda_simulator(
+        "-c", f"{without_others}; import benchmarks.gpu; print('imported')"
+    )
 
 
-def test_where_there_is_no_gpu_it_is_said() -> None:
+def test_gpu_job_without_a_gpu_is_refused() -> None:
     job = session_job(
-        game("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
+        load("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
         maximum=160, rounds=50, sessions=10, seed=12, paths=False,
     )  # fmt: skip
 

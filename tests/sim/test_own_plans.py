@@ -1,4 +1,4 @@
-"""Plans of the user's own: compiled like ours, and refused in words where they make no sense."""
+"""Plans of the user: compiled like built-in ones, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.sim.paths import game
 from threedice.errors import InvalidInput
+from threedice.rulebook import load
 from threedice.sim.kernels.plans import own_plan_move, read_own_plan
 from threedice.sim.simulation import session_job
 
@@ -32,6 +32,16 @@ def press_twice(due, presses, net, base, maximum):
         return base, 0
     return min(2 * due, maximum), presses + 1
 """
+FAILING = """
+def plan(due, rounds, net, base, maximum):
+    if rounds < 150:
+        return base, rounds + 1
+    if base == 10:
+        return -1, rounds + 1
+    if base == 20:
+        return base // (150 - rounds), rounds + 1
+    raise ValueError("tired")
+"""
 
 
 def job(file: Path, function: str, **changes: Any) -> SessionJob:
@@ -39,7 +49,7 @@ def job(file: Path, function: str, **changes: Any) -> SessionJob:
         "bankroll": 300, "base": 10, "maximum": 160, "rounds": 50, "sessions": 500, "seed": 3,
     }  # fmt: skip
     plan = f"{file}:{function}"
-    return session_job(game("sg-rws-tai-sai-v6/a"), plan=plan, box="big", **{**words, **changes})
+    return session_job(load("sg-rws-tai-sai-v6/a"), plan=plan, box="big", **{**words, **changes})
 
 
 @pytest.fixture
@@ -47,10 +57,18 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "my_plan.py"
 
 
-def test_a_martingale_of_ones_own_is_ours(file: Path) -> None:
+@pytest.fixture(scope="module")
+def failing_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write one plan that fails in several ways, so that it is compiled once."""
+    file = tmp_path_factory.mktemp("plans") / "failing.py"
+    file.write_text(FAILING)
+    return file
+
+
+def test_own_martingale_equals_the_built_in_one(file: Path) -> None:
     file.write_text(DOUBLING)
     ours = session_job(
-        game("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
+        load("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
         maximum=160, rounds=50, sessions=500, seed=3,
     ).play(0, 500)  # fmt: skip
 
@@ -63,7 +81,7 @@ def test_a_martingale_of_ones_own_is_ours(file: Path) -> None:
     ]
 
 
-def test_a_plan_that_presses_twice_is_played_as_it_is_written(file: Path) -> None:
+def test_own_plan_with_memory_is_played_as_written(file: Path) -> None:
     file.write_text(PRESSING)
 
     tally = job(file, "press_twice").play(0, 500)
@@ -77,7 +95,7 @@ def test_a_plan_that_presses_twice_is_played_as_it_is_written(file: Path) -> Non
     assert path == [(10, 0), (20, 1), (40, 2), (10, 0), (20, 1), (10, 0)]
 
 
-def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
+def test_own_plan_below_the_minimum_stakes_the_minimum(file: Path) -> None:
     file.write_text("def least(due, memory, net, base, maximum):\n    return 1, memory\n")
 
     tally = job(file, "least", minimum=10, rounds=10).play(0, 500)
@@ -86,7 +104,7 @@ def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("def plan(due, memory, net, base, maximum):\n    return -due, memory\n", "makes -10 due"),
         ("def plan(due, memory, net, base, maximum):\n    return 0, memory\n", "makes 0 due"),
@@ -120,64 +138,46 @@ def test_less_than_the_minimum_is_made_up_to_it(file: Path) -> None:
         ("raise SystemExit(3)\n", "cannot be run: SystemExit"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused_before_work_begins(
-    file: Path, text: str, says: str
+def test_invalid_own_plan_is_refused_before_work_begins(
+    file: Path, text: str, message: str
 ) -> None:
     file.write_text(text)
 
-    with pytest.raises(InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match=message):
         job(file, "plan")
 
 
-def test_a_plan_that_goes_wrong_after_a_long_run_is_told_of(file: Path) -> None:
-    file.write_text(
-        "def plan(due, rounds, net, base, maximum):\n"
-        "    return (base if rounds < 150 else -1), rounds + 1\n"
-    )
-    whole = job(file, "plan", rounds=200, bankroll=5000)
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (10, "made less than one due, .* in 5 sessions"),
+        (20, "divides by zero"),
+        (30, "fails after many rounds: ValueError: tired"),
+    ],
+)
+def test_own_plan_that_fails_after_many_rounds_is_refused(
+    failing_file: Path, base: int, message: str
+) -> None:
+    whole = job(failing_file, "plan", base=base, rounds=200, bankroll=5000)
 
-    with pytest.raises(InvalidInput, match=r"made less than one due, .* in 5 sessions"):
-        whole.play(0, 5)
-
-
-def test_a_plan_that_divides_by_zero_after_a_long_run_is_told_of(file: Path) -> None:
-    file.write_text(
-        "def plan(due, rounds, net, base, maximum):\n"
-        "    return base * 150 // (150 - rounds), rounds + 1\n"
-    )
-    whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
-
-    with pytest.raises(InvalidInput, match="divides by zero"):
-        whole.play(0, 5)
-
-
-def test_a_plan_that_raises_after_a_long_run_is_told_of(file: Path) -> None:
-    file.write_text(
-        "def plan(due, rounds, net, base, maximum):\n"
-        "    if rounds > 150:\n"
-        "        raise ValueError('tired')\n"
-        "    return base, rounds + 1\n"
-    )
-    whole = job(file, "plan", rounds=200, bankroll=5000, maximum=20)
-
-    with pytest.raises(InvalidInput, match="fails after many rounds: ValueError: tired"):
+    with pytest.raises(InvalidInput, match=message):
         whole.play(0, 5)
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("nowhere.py:plan", "cannot read the plan nowhere.py: No such file"),
         ("plan.txt:plan", "give FILE.py:FUNCTION"),
         ("my_plan.py", "give FILE.py:FUNCTION"),
     ],
 )
-def test_a_plan_that_is_not_there_is_refused(name: str, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_missing_own_plan_is_refused(name: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         read_own_plan(name)
 
 
-def test_a_file_that_is_no_text_is_refused(file: Path) -> None:
+def test_own_plan_in_a_binary_file_is_refused(file: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(InvalidInput, match="not text"):

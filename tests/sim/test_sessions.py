@@ -1,4 +1,4 @@
-"""Simulated sessions: the exact answer lies where they say, however the work is divided."""
+"""Simulated sessions: consistent with the exact odds, for any split of the work."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.sim.paths import asked, game
+from tests.sim.reference import betting_session
 from threedice.errors import InvalidInput, ThreediceError
 from threedice.odds.sessions.plans import PLANS, StakingPlan
 from threedice.odds.sessions.session_odds import session_odds
-from threedice.sim import runner, session_study
+from threedice.rulebook import load
+from threedice.sim import session_study
 from threedice.sim.estimates import FAN_QUANTILES
 from threedice.sim.jobs import SessionJob
 from threedice.sim.kernels.sessions import SUMS
-from threedice.sim.runner import check_memory
+from threedice.sim.runner import available_memory_bytes, check_memory
 from threedice.sim.session_terms import MAX_FINAL_BINS, Terms
 from threedice.sim.simulation import session_job
 from threedice.sim.studies import SessionStudy
@@ -36,15 +37,17 @@ REFERENCE: dict[str, Any] = {
 
 def job(**changes: Any) -> SessionJob:
     words = {**REFERENCE, "sessions": 1000, "seed": 4, **changes}
-    return session_job(game(SIC_BO), **words)
+    return session_job(load(SIC_BO), **words)
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_exact_answer_lies_within_the_interval(name: str) -> None:
-    exact = session_odds(asked(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50), "float64")
+def test_simulated_plan_is_consistent_with_the_exact_odds(name: str) -> None:
+    exact = session_odds(
+        betting_session(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50), "float64"
+    )
 
     study = session_study(
-        game(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
+        load(SIC_BO), plan=name, box="big", bankroll=300, base=10, maximum=160, rounds=50,
         sessions=100_000, seed=21,
     )  # fmt: skip
 
@@ -58,8 +61,8 @@ def test_the_exact_answer_lies_within_the_interval(name: str) -> None:
         assert share == pytest.approx(float(exact.ruin_by_round()[at]), abs=0.006)
 
 
-def test_the_reference_lies_within_the_interval() -> None:
-    study = session_study(game(SIC_BO), **REFERENCE, sessions=400_000, seed=2)
+def test_simulated_reference_is_consistent_with_the_published_figures() -> None:
+    study = session_study(load(SIC_BO), **REFERENCE, sessions=400_000, seed=2)
 
     assert study.ruin.is_consistent_with(0.469143625154827, WIDE)
     assert study.mean_final.is_consistent_with(855.0484019, WIDE)
@@ -67,13 +70,13 @@ def test_the_reference_lies_within_the_interval() -> None:
     assert study.sd_final / 400_000**0.5 == pytest.approx(study.mean_final.standard_error)
 
 
-def test_stops_end_sessions_as_often_as_they_should() -> None:
+def test_simulated_stops_are_consistent_with_the_exact_odds() -> None:
     plan = StakingPlan("martingale", 10, 160)
-    session = asked(SIC_BO, {"big": 1}, plan, 300, 50, stop_loss=150, stop_win=100)
+    session = betting_session(SIC_BO, {"big": 1}, plan, 300, 50, stop_loss=150, stop_win=100)
     exact = session_odds(session, "float64")
 
     study = session_study(
-        game(SIC_BO), plan="martingale", box="big", bankroll=300, base=10, maximum=160, rounds=50,
+        load(SIC_BO), plan="martingale", box="big", bankroll=300, base=10, maximum=160, rounds=50,
         stop_loss=150, stop_win=100, sessions=100_000, seed=3,
     )  # fmt: skip
 
@@ -86,7 +89,7 @@ def test_stops_end_sessions_as_often_as_they_should() -> None:
 
 
 @pytest.mark.parametrize("cuts", [(0, 1000), (0, 1, 1000), (0, 63, 64, 65, 500, 999, 1000)])
-def test_any_split_comes_to_the_same(cuts: tuple[int, ...]) -> None:
+def test_any_split_of_a_session_job_gives_the_same_tally(cuts: tuple[int, ...]) -> None:
     whole = job()
     parts = [whole.play(a, b - a) for a, b in pairwise(cuts)]
 
@@ -97,12 +100,12 @@ def test_any_split_comes_to_the_same(cuts: tuple[int, ...]) -> None:
     assert tally == whole.play(0, 1000)
 
 
-def test_another_seed_is_another_result() -> None:
+def test_another_seed_gives_another_tally() -> None:
     assert job().play(0, 1000) != job(seed=5).play(0, 1000)
     assert job().play(0, 1000) != job(seed=4 + 2**32).play(0, 1000)
 
 
-def test_all_counts_agree_with_the_sums() -> None:
+def test_histograms_of_sessions_agree_with_the_sums() -> None:
     study = SessionStudy(job(), job().play(0, 1000))
     left = [each.low for each in study.final_bankrolls for _ in range(each.times)]
 
@@ -115,7 +118,7 @@ def test_all_counts_agree_with_the_sums() -> None:
     assert {int(each) for each in study.tally.counts["paths"].sum(axis=1)} == {1000}
 
 
-def test_the_error_of_the_edge_is_that_of_what_the_sessions_lost_and_staked() -> None:
+def test_standard_error_of_the_edge_follows_from_losses_and_stakes() -> None:
     whole = job(rounds=30)
     each = [SessionStudy(whole, whole.play(number, 1)).sums for number in range(300)]
     lost = np.array([1000 - 10 * sums.total("bank") for sums in each], float)
@@ -128,8 +131,8 @@ def test_the_error_of_the_edge_is_that_of_what_the_sessions_lost_and_staked() ->
     assert edge.standard_error == pytest.approx(np.linalg.norm(rests) / staked.sum())
 
 
-def test_the_fan_begins_with_the_bankroll_and_ends_with_the_final_ones() -> None:
-    study = session_study(game(SIC_BO), **REFERENCE, sessions=20_000, seed=6)
+def test_fan_starts_at_the_bankroll_and_ends_at_the_final_quantiles() -> None:
+    study = session_study(load(SIC_BO), **REFERENCE, sessions=20_000, seed=6)
 
     assert study.fan[0] == (0, (1000,) * 7)
     assert [when for when, _ in study.fan] == [*range(0, 200, 12), 200]
@@ -137,12 +140,12 @@ def test_the_fan_begins_with_the_bankroll_and_ends_with_the_final_ones() -> None
     assert study.quantile(Fraction(0))[:2] == (0, 0)
 
 
-def test_large_amounts_are_counted_to_so_many_bits_and_summed_exactly() -> None:
+def test_large_bankrolls_are_binned_but_summed_exactly() -> None:
     words: dict[str, Any] = {
         "plan": "flat", "box": "big", "base": 7, "maximum": 70_000, "rounds": 300, "sessions": 2000,
     }  # fmt: skip
-    fine = session_study(game(SIC_BO), bankroll=10**6, **words)
-    coarse = session_study(game(SIC_BO), bankroll=10**6 + 1, **words)
+    fine = session_study(load(SIC_BO), bankroll=10**6, **words)
+    coarse = session_study(load(SIC_BO), bankroll=10**6 + 1, **words)
 
     assert any(each.high > each.low for each in coarse.final_bankrolls)
     assert all(
@@ -157,7 +160,7 @@ def test_large_amounts_are_counted_to_so_many_bits_and_summed_exactly() -> None:
 
 
 @pytest.mark.parametrize("maximum", [500, 10**6])
-def test_ahead_and_level_are_exact_however_finely_bankrolls_are_counted(maximum: int) -> None:
+def test_ahead_and_level_are_exact_despite_binned_bankrolls(maximum: int) -> None:
     whole = job(bankroll=100_000, base=10, maximum=maximum, plan="martingale", rounds=20)
     left = [SessionStudy(whole, whole.play(each, 1)).sums.total("bank") for each in range(300)]
     start = whole.terms.bankroll // whole.terms.grain
@@ -169,16 +172,16 @@ def test_ahead_and_level_are_exact_however_finely_bankrolls_are_counted(maximum:
     assert study.ahead.value > 0.5
 
 
-def test_small_bankrolls_are_known_exactly_where_great_ones_are_possible() -> None:
+def test_small_bankrolls_are_exact_where_large_ones_are_binned() -> None:
     words: dict[str, Any] = {
         "plan": "labouchere", "box": "big", "bankroll": 300, "base": 10, "rounds": 12,
         "sessions": 40_000, "seed": 12,
     }  # fmt: skip
     exact = session_odds(
-        asked(SIC_BO, {"big": 1}, StakingPlan("labouchere", 10), 300, 12), "float64"
+        betting_session(SIC_BO, {"big": 1}, StakingPlan("labouchere", 10), 300, 12), "float64"
     )
 
-    study = session_study(game(SIC_BO), **words)
+    study = session_study(load(SIC_BO), **words)
 
     assert study.job.terms.histograms.max_bank > 10**8
     assert study.ahead.is_consistent_with(float(exact.ahead), WIDE)
@@ -188,20 +191,20 @@ def test_small_bankrolls_are_known_exactly_where_great_ones_are_possible() -> No
         assert low == high == exact.quantile(share)
 
 
-def test_without_a_maximum_stakes_are_as_large_as_can_be_counted() -> None:
+def test_session_without_a_maximum_uses_the_largest_countable_stake() -> None:
     study = session_study(
-        game(SIC_BO), plan="martingale", box="big", bankroll=1000, base=10, rounds=100,
+        load(SIC_BO), plan="martingale", box="big", bankroll=1000, base=10, rounds=100,
         sessions=5000, seed=9,
     )  # fmt: skip
     exact = session_odds(
-        asked(SIC_BO, {"big": 1}, StakingPlan("martingale", 10), 1000, 100), "float64"
+        betting_session(SIC_BO, {"big": 1}, StakingPlan("martingale", 10), 1000, 100), "float64"
     )
 
     assert study.job.terms.maximum > 10**6
     assert study.ruin.is_consistent_with(float(exact.ruin), WIDE)
 
 
-def test_a_study_shows_itself_in_a_notebook() -> None:
+def test_session_study_renders_as_html() -> None:
     shown = SessionStudy(job(), job().play(0, 200))._repr_html_()
 
     assert shown.startswith("<table><caption")
@@ -210,7 +213,7 @@ def test_a_study_shows_itself_in_a_notebook() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"plan": "martingal"}, "did you mean martingale"),
         ({"box": "bog"}, "no box"),
@@ -230,31 +233,28 @@ def test_a_study_shows_itself_in_a_notebook() -> None:
         ({"plan": "nowhere.py:press"}, "cannot read the plan"),
     ],
 )
-def test_what_cannot_be_played_is_refused_before_work_begins(
-    changes: dict[str, Any], says: str
+def test_invalid_session_job_is_refused_before_work_begins(
+    changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ThreediceError, match=says.replace("^", r"\^")):
+    with pytest.raises(ThreediceError, match=message.replace("^", r"\^")):
         job(**changes)
 
 
-def test_memory_that_files_are_kept_in_counts_as_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = tmp_path / "meminfo"
-    monkeypatch.setattr(runner, "_MEMINFO", said)
-    assert runner.available_memory_bytes() is None
+def test_available_memory_includes_the_page_cache(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    assert available_memory_bytes(meminfo) is None
 
-    said.write_text("MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 8000 kB\n")
+    meminfo.write_text("MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable: 8000 kB\n")
 
-    assert runner.available_memory_bytes() == 8000 * 1024
+    assert available_memory_bytes(meminfo) == 8000 * 1024
 
 
-def test_more_memory_than_there_is_is_refused() -> None:
+def test_job_that_needs_more_memory_than_available_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"would take .* GiB of memory"):
         check_memory(job(), worker_count=64, free_bytes=10**6)
 
 
-def test_winning_more_than_can_be_counted_is_said() -> None:
+def test_bankroll_beyond_the_countable_range_is_refused() -> None:
     terms = Terms("paroli", 2**30 + 1, 2**24, 1, 2**24, 30, ((30, 215), (-1, 1)))
     assert not terms.is_bounded
 
@@ -264,5 +264,5 @@ def test_winning_more_than_can_be_counted_is_said() -> None:
     assert SessionJob(replace(terms, stop_win=2**24), 10, 1).play(0, 10).units == 10
 
 
-def test_the_sums_are_named_once() -> None:
+def test_names_of_the_session_sums_are_unique() -> None:
     assert len(set(SUMS)) == len(SUMS) == 15

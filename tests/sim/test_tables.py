@@ -1,4 +1,4 @@
-"""Whole tables: shared limits, the differential, the shooter, several players at once."""
+"""Simulated tables: shared limits, the differential, the shooter, several players."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.sim.paths import game
-from tests.sim.tables_by_hand import play
+from tests.sim.reference import play_table
 from threedice.errors import InvalidInput, ThreediceError
 from threedice.odds import box_figures
+from threedice.rulebook import load
 from threedice.sim import table_study
 from threedice.sim.estimates import SessionSums
 from threedice.sim.runner import run_job, thread_pool
@@ -53,34 +53,34 @@ TABLES: dict[str, tuple[str, list[SimulatedPlayer], dict[str, Any]]] = {
 def job(name: str, **changes: Any) -> TableJob:
     where, seats, limits = TABLES[name]
     words = {**limits, "rounds": 30, "sessions": 1000, "seed": 8, **changes}
-    return table_job(game(where), seats, **words)
+    return table_job(load(where), seats, **words)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_sessions_are_those_played_by_hand(name: str) -> None:
+def test_compiled_tables_equal_the_reference(name: str) -> None:
     where, seats, limits = TABLES[name]
     whole = job(name)
     terms = {"differential": None, **limits}
 
     for number in range(12):
         tally = whole.play(number, 1)
-        hands = play(game(where), seats, 30, 8, number, **terms)
+        played = play_table(load(where), seats, 30, 8, number, **terms)
         for row, seat in enumerate(seats):
             sums = SessionSums(tally.counts["sums"][row].tolist())
             found = {each: sums.total(each) for each in ("bank", "staked", "played")}
             assert found == {
-                "bank": hands.bank[seat.name] - (seat.bankroll or UNLIMITED),
-                "staked": hands.staked[seat.name],
-                "played": hands.rounds[seat.name],
+                "bank": played.bank[seat.name] - (seat.bankroll or UNLIMITED),
+                "staked": played.staked[seat.name],
+                "played": played.rounds[seat.name],
             }, (number, seat.name)
-            gone = hands.gone.get(seat.name, "")
+            gone = played.gone.get(seat.name, "")
             for each in ("ruined", "stop_loss", "stop_win"):
                 assert sums.total(each) == (each == gone), (number, seat.name, each)
         house = SessionSums(tally.counts["sums"][len(seats)].tolist())
-        assert house.total("bank") == hands.house
+        assert house.total("bank") == played.house
 
 
-def test_the_differential_and_the_room_do_bind() -> None:
+def test_differential_and_shared_maximum_change_the_results() -> None:
     with_it, without = job("differential").play(0, 200), job("shared room").play(0, 200)
     free = job("shared room", maximum=2000).play(0, 200)
 
@@ -88,17 +88,17 @@ def test_the_differential_and_the_room_do_bind() -> None:
     assert without != free
 
 
-def test_any_split_comes_to_the_same() -> None:
+def test_any_split_of_a_table_job_gives_the_same_tally() -> None:
     whole = job("differential")
 
     assert whole.play(0, 7) + whole.play(7, 93) == whole.play(0, 100)
     assert whole.play(0, 100) != job("differential", seed=9).play(0, 100)
 
 
-def test_the_house_wins_what_the_players_lose() -> None:
+def test_house_win_equals_the_loss_of_all_players() -> None:
     whole = job("differential")
-    with thread_pool(2) as crew:
-        study = TableStudy(game(SIC_BO), tuple(CROWDED), whole, run_job(whole, crew))
+    with thread_pool(2) as pool:
+        study = TableStudy(load(SIC_BO), tuple(CROWDED), whole, run_job(whole, pool))
 
     lost = -sum(study.mean_net(seat.name).value for seat in CROWDED)
     assert study.house_win.value == pytest.approx(lost)
@@ -111,9 +111,9 @@ def test_the_house_wins_what_the_players_lose() -> None:
     assert "the house" in study._repr_html_()
 
 
-def test_results_of_those_who_brought_no_bankroll_are_told_to_the_last_unit() -> None:
+def test_results_of_players_without_a_bankroll_are_exact() -> None:
     study = table_study(
-        game(SIC_BO),
+        load(SIC_BO),
         [SimulatedPlayer("bob", (PlannedBet("big", 10),))],
         rounds=2,
         sessions=4000,
@@ -129,18 +129,18 @@ def test_results_of_those_who_brought_no_bankroll_are_told_to_the_last_unit() ->
     assert study.house_loss_probability.value == ahead / 4000
 
 
-def test_the_house_wins_more_than_the_base_stakes_where_a_plan_raises_them() -> None:
+def test_results_of_the_house_cover_stakes_raised_by_a_plan() -> None:
     seats = [SimulatedPlayer("bob", (PlannedBet("big", 5000, "dalembert"),))]
 
-    study = table_study(game(SIC_BO), seats, rounds=2, sessions=4000, maximum=10_000, seed=5)
+    study = table_study(load(SIC_BO), seats, rounds=2, sessions=4000, maximum=10_000, seed=5)
 
     assert study.results("")[-1][:2] == (15_000, 15_000)
 
 
-def test_great_results_are_told_between_two_amounts_and_their_squares_are_exact() -> None:
+def test_large_results_are_binned_with_an_exact_standard_error() -> None:
     seats = [SimulatedPlayer("bob", (PlannedBet("triple:6", 11_000_000),))]
 
-    study = table_study(game(SIC_BO), seats, rounds=1, sessions=4000, seed=5)
+    study = table_study(load(SIC_BO), seats, rounds=1, sessions=4000, seed=5)
 
     loss, win = study.results("bob")
     assert loss.low <= -11_000_000 <= loss.high
@@ -151,28 +151,28 @@ def test_great_results_are_told_between_two_amounts_and_their_squares_are_exact(
     )
 
 
-def test_flat_bets_at_a_table_lose_their_edge() -> None:
+def test_hold_of_flat_bets_is_consistent_with_their_edge() -> None:
     seats = [SimulatedPlayer("ann", (PlannedBet("big", 10), PlannedBet("single:2", 10)))]
 
-    study = table_study(game(SIC_BO), seats, rounds=100, sessions=5000, seed=3)
+    study = table_study(load(SIC_BO), seats, rounds=100, sessions=5000, seed=3)
 
-    edge = sum(float(box_figures(game(SIC_BO).box(box)).edge) for box in ("big", "single:2")) / 2
+    edge = sum(float(box_figures(load(SIC_BO).box(box)).edge) for box in ("big", "single:2")) / 2
     assert study.hold.is_consistent_with(edge, 3.5)
     assert study.mean_staked("ann").value == 2000
     assert study.chance("ann", "ruined").value == 0
 
 
-def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
+def test_hold_of_the_shooter_bet_matches_its_exact_edge() -> None:
     seats = [SimulatedPlayer("ann", (PlannedBet("shooter", 10),))]
 
-    study = table_study(game("triple-dice/mat"), seats, rounds=4000, sessions=2000, seed=3)
+    study = table_study(load("triple-dice/mat"), seats, rounds=4000, sessions=2000, seed=3)
 
-    exact = float(box_figures(game("triple-dice/mat").box("shooter")).edge)
+    exact = float(box_figures(load("triple-dice/mat").box("shooter")).edge)
     assert study.hold.value == pytest.approx(exact, abs=0.003)
 
 
 @pytest.mark.parametrize(
-    ("seats", "limits", "says"),
+    ("seats", "limits", "message"),
     [
         ([], {}, "there are no players"),
         ([SimulatedPlayer("ann", ())], {}, "bets on nothing"),
@@ -203,35 +203,35 @@ def test_a_shooter_wins_as_often_as_four_throws_allow() -> None:
         ([SimulatedPlayer("ann", (PlannedBet("big", 5 * 10**7),))], {}, "give them a bankroll"),
     ],
 )
-def test_impossible_tables_are_refused(
-    seats: list[SimulatedPlayer], limits: dict[str, Any], says: str
+def test_invalid_table_job_is_refused(
+    seats: list[SimulatedPlayer], limits: dict[str, Any], message: str
 ) -> None:
     words = {"rounds": 30, "sessions": 10, **limits}
-    with pytest.raises(ThreediceError, match=says):
-        table_job(game(SIC_BO), seats, **words)
+    with pytest.raises(ThreediceError, match=message):
+        table_job(load(SIC_BO), seats, **words)
 
 
-def test_a_differential_needs_pairs_in_the_rulebook() -> None:
+def test_differential_in_a_game_without_pairs_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no boxes under a differential"):
-        table_job(game("triple-dice/mat"), SHOOTING, rounds=5, sessions=5, maximum=100,
+        table_job(load("triple-dice/mat"), SHOOTING, rounds=5, sessions=5, maximum=100,
                   differential=50)  # fmt: skip
 
 
-def test_two_shooters_are_refused() -> None:
+def test_table_with_two_shooters_is_refused() -> None:
     seats = [SimulatedPlayer(name, (PlannedBet("shooter", 10),)) for name in ("ann", "bob")]
 
     with pytest.raises(InvalidInput, match="shooter's alone"):
-        table_job(game("triple-dice/mat"), seats, rounds=5, sessions=5)
+        table_job(load("triple-dice/mat"), seats, rounds=5, sessions=5)
 
 
-def test_tables_are_played_on_the_cpu() -> None:
+def test_table_job_on_a_gpu_is_refused() -> None:
     with pytest.raises(InvalidInput, match="on the CPU"):
         job("shooter").play(0, 1, "gpu")
 
 
-def test_only_those_who_sit_there_are_told_of() -> None:
+def test_figures_of_an_unknown_player_are_refused() -> None:
     whole = job("shooter")
-    study = TableStudy(game("triple-dice/mat"), tuple(SHOOTING), whole, whole.play(0, 5))
+    study = TableStudy(load("triple-dice/mat"), tuple(SHOOTING), whole, whole.play(0, 5))
 
     with pytest.raises(InvalidInput, match="no player 'eve'"):
         study.mean_net("eve")

@@ -1,24 +1,24 @@
-"""What a reversal leaves a player owing, and how it is paid off."""
+"""Debts that reversals leave, and their repayment."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.table.setting import Table
+from tests.table.table_driver import Table
 from threedice.money import Balances
 from threedice.table.money import table_postings
 
 
-def in_debt() -> Table:
-    """Ann won 100 in a round that is undone after she has carried everything away."""
+def table_with_ann_in_debt() -> Table:
+    """Return a table where Ann carried her winnings away before the round was reversed."""
     table = Table(stacks={"ann": 100})
     table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "ann leaves with 150")
     table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
     return table
 
 
-def test_a_debt_is_paid_off_in_chips_or_in_cash() -> None:
-    table = in_debt()
+def test_debt_can_be_repaid_in_chips_or_cash() -> None:
+    table = table_with_ann_in_debt()
     assert table.state.owing["ann"] == 50
 
     table.play("ann buys 100", "ann repays 20", "ann repays 30 in cash")
@@ -42,8 +42,8 @@ def test_a_debt_is_paid_off_in_chips_or_in_cash() -> None:
         ("ann repays 3", "chips/amount"),
     ],
 )
-def test_a_repayment_that_cannot_be_made_is_refused(line: str, code: str) -> None:
-    table = in_debt()
+def test_repayment_over_the_debt_or_the_stack_is_refused(line: str, code: str) -> None:
+    table = table_with_ann_in_debt()
     table.play("ann buys 5")
 
-    assert table.refuses(line).code == code
+    assert table.expect_refusal(line).code == code

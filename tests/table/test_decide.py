@@ -1,4 +1,4 @@
-"""Commands find their handlers."""
+"""Every command has a handler."""
 
 from __future__ import annotations
 

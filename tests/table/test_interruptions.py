@@ -1,26 +1,28 @@
-"""Interruptions: what is known of the dice, and what becomes of the round."""
+"""Interruptions: known dice, and whether the round continues or is void."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.table.setting import Table
+from tests.table.table_driver import Table
 from threedice.table import events as table_events
 
 START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4", "sg-rws-tai-sai-v6 5.5.3")
-def test_dice_cannot_be_known_before_they_lie_on_the_table() -> None:
+def test_interruption_with_known_dice_before_the_tumble_is_refused() -> None:
     table = Table()
     table.play("open betting")
 
-    assert table.refuses("dealer reports interruption knowing 6 6").code == "irregularity/dice"
+    assert (
+        table.expect_refusal("dealer reports interruption knowing 6 6").code == "irregularity/dice"
+    )
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.5.3", "nz-tai-sai-2008 7.1(c)")
 @pytest.mark.parametrize("game", ["sg-rws-tai-sai-v6/a", "nz-tai-sai-2008/1"])
-def test_dice_known_while_betting_is_open_are_exposed_and_void_the_round(game: str) -> None:
+def test_dice_exposed_while_betting_is_open_void_the_round(game: str) -> None:
     table = Table(game)
     table.play("open betting", "ann bets 50 on big")
     if "tumble" not in table.state.current.done:
@@ -32,7 +34,7 @@ def test_dice_known_while_betting_is_open_are_exposed_and_void_the_round(game: s
     assert table.stack("ann") == 2000
 
 
-def test_where_nothing_is_covered_known_dice_wait_for_the_close() -> None:
+def test_uncovered_dice_are_known_only_after_betting_closes() -> None:
     table = Table("triple-dice")
     table.play(*START, "ann bets 50 on shooter", "close betting", "ann throws",
                "dealer reports interruption knowing crown")  # fmt: skip
@@ -40,20 +42,28 @@ def test_where_nothing_is_covered_known_dice_wait_for_the_close() -> None:
     other = Table("triple-dice")
     other.play(*START)
     other.state.current.done.add("throw")
-    assert other.refuses("dealer reports interruption knowing crown").code == "irregularity/not-now"
+    assert (
+        other.expect_refusal("dealer reports interruption knowing crown").code
+        == "irregularity/not-now"
+    )
 
 
-def test_what_was_known_stays_known() -> None:
+def test_result_that_contradicts_dice_known_at_an_interruption_is_refused() -> None:
     table = Table()
     table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
                "uncover the dice", "dealer reports interruption knowing 6 6")  # fmt: skip
 
-    assert table.refuses("dealer reports interruption knowing 1 1").code == "irregularity/dice"
+    assert (
+        table.expect_refusal("dealer reports interruption knowing 1 1").code == "irregularity/dice"
+    )
     table.play("dealer reports interruption")
     assert table.state.current.known == [6, 6]
-    assert table.refuses("call 1 2 3").code == "dice/known"
+    assert table.expect_refusal("call 1 2 3").code == "dice/known"
     table.play("call 6 6 1", "enter 6 6 1")
-    assert table.refuses("dealer amends the result to 1 2 3 with supervisor").code == "dice/known"
+    assert (
+        table.expect_refusal("dealer amends the result to 1 2 3 with supervisor").code
+        == "dice/known"
+    )
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4.1", "sg-rws-tai-sai-v6 5.4.2")
@@ -66,7 +76,7 @@ def test_what_was_known_stays_known() -> None:
         ["call 6 5 4", "enter 6 5 4", "light the areas", "collect the losers"],
     ],
 )
-def test_a_round_that_was_called_is_concluded_though_nobody_has_bet(
+def test_interrupted_round_without_bets_continues_once_the_result_is_called(
     available: str, steps: list[str]
 ) -> None:
     table = Table(readings={"available": available})
@@ -81,7 +91,7 @@ def test_a_round_that_was_called_is_concluded_though_nobody_has_bet(
 
 @pytest.mark.clause("nz-tai-sai-2008 7.2", "nz-tai-sai-2008 7.3")
 @pytest.mark.parametrize("game", ["sg-rws-tai-sai-v6/a", "nz-tai-sai-2008/1"])
-def test_a_wrong_entry_can_be_amended_to_what_was_called_after_an_interruption(game: str) -> None:
+def test_wrong_entry_can_be_amended_to_the_called_result_after_an_interruption(game: str) -> None:
     table = Table(game)
     table.play("open betting", "ann bets 50 on total:10", "close betting")
     if "tumble" not in table.state.current.done:
@@ -94,7 +104,7 @@ def test_a_wrong_entry_can_be_amended_to_what_was_called_after_an_interruption(g
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4.2")
-def test_where_only_placed_bets_count_and_there_are_none_dice_not_called_are_void() -> None:
+def test_interruption_before_the_call_voids_a_round_without_placed_bets() -> None:
     table = Table(readings={"available": "placed"})
     table.play("open betting", "close betting", "tumbles 3 times", "uncover the dice")
     events = table.play("dealer reports interruption knowing 6 5 4")
@@ -102,9 +112,9 @@ def test_where_only_placed_bets_count_and_there_are_none_dice_not_called_are_voi
     assert isinstance(events[0], table_events.RoundVoided)
 
 
-def test_a_called_result_cannot_be_escaped_by_closing_the_table() -> None:
+def test_table_with_a_called_result_cannot_be_closed() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 50 on triple:6", "close betting", "uncover the dice",
                "call 6 6 6")  # fmt: skip
 
-    assert table.refuses("close the table").code == "table/round-open"
+    assert table.expect_refusal("close the table").code == "table/round-open"

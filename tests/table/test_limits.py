@@ -1,85 +1,21 @@
-"""Limits: room, flags, rejections and pro rata."""
+"""Limits: remaining room, and which bets are flagged."""
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.table.setting import Table
-from threedice.table.limits import TableLimits, find_breaches, remaining_room, uniform_limits
-from threedice.table.settlement import apportion
-
-Method = Literal["floor", "absorb"]
-
-
-@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1", "sg-rws-tai-sai-v6 5.1.2")
-@pytest.mark.parametrize(
-    ("method", "stakes", "plays"),
-    [
-        ("floor", [900, 300, 40], [725, 240, 40]),
-        ("absorb", [900, 300, 40], [720, 240, 40]),
-        ("floor", [500, 500], [500, 500]),
-        ("floor", [505, 500], [500, 495]),
-        ("absorb", [505, 500], [500, 495]),
-        ("floor", [2000, 50], [975, 50]),
-        ("absorb", [2000, 50], [950, 50]),
-        ("floor", [1000, 1000, 1000], [330, 330, 330]),
-        ("absorb", [3000, 60, 55], [900, 50, 50]),
-        ("floor", [3000, 60, 55], [960, 50, 50]),
-        ("absorb", [1000] + [50] * 30, [50] * 31),
-        ("floor", [1000] + [50] * 30, [400] + [50] * 30),
-        ("absorb", [1010, 45], [955, 45]),
-    ],
+from tests.table.table_driver import PER_PLAYER_LIMITS, Table, table_with_bets
+from threedice.table.limits import (
+    TableLimits,
+    find_breaches,
+    permitted_total,
+    remaining_room,
+    uniform_limits,
 )
-def test_pro_rata_as_the_documents_are_read(
-    method: Method, stakes: list[int], plays: list[int]
-) -> None:
-    by_player = {f"p{i}": stake for i, stake in enumerate(stakes)}
-
-    assert list(apportion(method, by_player, 1000, 50, 5).values()) == plays
-
-
-@given(
-    st.sampled_from(["floor", "absorb"]),
-    st.lists(st.integers(1, 400).map(lambda n: n * 5), min_size=1, max_size=12),
-    st.integers(0, 300).map(lambda n: n * 5),
-    st.integers(1, 20).map(lambda n: n * 5),
-)
-def test_pro_rata_never_pays_more_than_was_staked_nor_less_than_the_rules_allow(
-    method: Method, stakes: list[int], allowed: int, minimum: int
-) -> None:
-    by_player = {f"p{i}": stake for i, stake in enumerate(stakes)}
-    shares = apportion(method, by_player, allowed, minimum, 5)
-    floors = 0
-    for player, stake in by_player.items():
-        share = shares[player]
-        assert 0 < share <= stake
-        assert share % 5 == 0
-        assert share >= min(stake, minimum)
-        if stake < minimum and sum(stakes) > allowed:
-            assert share == stake
-        floors += share if share <= minimum else 0
-    if sum(stakes) <= allowed:
-        assert shares == by_player
-    elif method == "absorb":
-        assert sum(shares.values()) <= max(allowed, floors)
-    else:
-        assert sum(shares.values()) <= allowed + floors
-
-
-@given(st.lists(st.integers(10, 400).map(lambda n: n * 5), min_size=2, max_size=8))
-def test_a_larger_stake_never_plays_for_less(stakes: list[int]) -> None:
-    for method in ("floor", "absorb"):
-        shares = apportion(method, {str(i): s for i, s in enumerate(stakes)}, 1000, 50, 5)
-        in_order = [shares[str(i)] for i, _ in sorted(enumerate(stakes), key=lambda each: each[1])]
-        assert in_order == sorted(in_order)
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 3.5")
-def test_the_room_in_a_box_is_shared_by_all_players() -> None:
+def test_remaining_room_in_a_box_is_shared_by_all_players() -> None:
     table = Table()
     table.play("open betting", "ann bets 700 on big")
 
@@ -89,7 +25,7 @@ def test_the_room_in_a_box_is_shared_by_all_players() -> None:
 
 
 @pytest.mark.clause("triple-dice 6")
-def test_the_room_is_each_players_own_where_the_rulebook_says_so() -> None:
+def test_remaining_room_is_per_player_where_the_maximum_is_per_player() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 700 on big")
 
@@ -98,7 +34,7 @@ def test_the_room_is_each_players_own_where_the_rulebook_says_so() -> None:
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1", "sg-rws-tai-sai-v6 5.2")
-def test_chips_on_felt_are_flagged_when_they_break_a_limit() -> None:
+def test_physical_chips_that_break_a_limit_are_flagged() -> None:
     table = Table(limits=None)
     table.play("open betting", "ann bets 900 on big", "bob bets 200 on big", "cat bets 40 on odd")
     found = {
@@ -109,19 +45,15 @@ def test_chips_on_felt_are_flagged_when_they_break_a_limit() -> None:
     assert found == {("maximum", "big", "", 1000), ("minimum", "odd", "cat", 50)}
 
 
-def test_a_differential_is_flagged_on_the_larger_side() -> None:
-    table = Table()
-    table.state.limits = uniform_limits(table.game, 50, 1000, 300)
-    table.play("open betting")
-    table.state.limits = uniform_limits(table.game, 50, 1000, 300)
-    table.play("ann bets 500 on big", "bob bets 100 on small")
+def test_differential_breach_is_flagged_on_the_larger_side() -> None:
+    table = table_with_bets("ann 500 big", "bob 100 small", differential=300)
     (flag,) = find_breaches(table.game, table.state)
 
     assert (flag.kind, flag.spot, flag.staked, flag.limit) == ("differential", "big", 500, 400)
     assert "1.3" in flag.clauses
 
 
-def test_a_player_over_his_own_maximum_is_flagged() -> None:
+def test_player_over_a_per_player_maximum_is_flagged() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 1005 on big", "bob bets 1000 on big")
 
@@ -130,7 +62,7 @@ def test_a_player_over_his_own_maximum_is_flagged() -> None:
     ]
 
 
-def test_the_minimum_may_be_read_as_the_boxes_total() -> None:
+def test_minimum_may_apply_to_the_total_of_a_box() -> None:
     table = Table(readings={"minimum": "box-total"})
     table.play("open betting", "ann bets 30 on big", "bob bets 20 on big")
     assert list(find_breaches(table.game, table.state)) == []
@@ -138,7 +70,7 @@ def test_the_minimum_may_be_read_as_the_boxes_total() -> None:
     assert [flag.staked for flag in find_breaches(table.game, table.state)] == [45, 45]
 
 
-def test_limits_by_family_may_have_exceptions_by_box() -> None:
+def test_limits_of_a_box_override_the_limits_of_its_family() -> None:
     table = Table()
     limits = uniform_limits(table.game, 50, 1000, 2000)
     special = TableLimits(
@@ -149,3 +81,120 @@ def test_limits_by_family_may_have_exceptions_by_box() -> None:
 
     assert special.for_box("total:4").maximum == 100
     assert special.for_box("total:5").maximum == 1000
+
+
+def list_breaches(table: Table) -> list[tuple[str, str, str, int, int]]:
+    return [
+        (flag.kind, flag.spot, flag.player, flag.staked, flag.limit)
+        for flag in find_breaches(table.game, table.state)
+    ]
+
+
+def test_an_untouched_box_has_room_for_its_maximum() -> None:
+    table = table_with_bets("ann 100 big")
+
+    assert remaining_room(table.game, table.state, "small", "ann") == 1000
+    assert remaining_room(table.game, table.state, "big", "ann") == 900
+
+
+def test_player_over_a_per_player_maximum_has_no_remaining_room() -> None:
+    table = table_with_bets("ann 1200 big", game=PER_PLAYER_LIMITS)
+
+    assert remaining_room(table.game, table.state, "big", "ann") == 0
+    assert remaining_room(table.game, table.state, "small", "ann") == 1000
+
+
+@pytest.mark.parametrize(
+    ("totals", "spot", "may_play"),
+    [
+        ({}, "big", 300),
+        ({"small": 200}, "big", 500),
+        ({"small": 5000}, "big", 1000),
+        ({"small": 700}, "big", 1000),
+        ({"big": 200}, "small", 500),
+        ({"big": 200, "odd": 100}, "even", 400),
+        ({"small": 200}, "total:9", 1000),
+    ],
+)
+def test_permitted_total_of_a_box_depends_on_the_opposite_box(
+    totals: dict[str, int], spot: str, may_play: int
+) -> None:
+    table = table_with_bets()
+    limits = uniform_limits(table.game, 50, 1000, 300)
+
+    assert permitted_total(table.game, limits, totals, spot) == may_play
+
+
+@pytest.mark.parametrize(
+    ("bets", "found"),
+    [
+        (["ann 1000 big"], []),
+        (["ann 1005 big"], [("maximum", "big", "", 1005, 1000)]),
+        (["ann 900 big", "bob 50 big"], []),
+        (["ann 900 big", "bob 45 big"], [("minimum", "big", "bob", 45, 50)]),
+    ],
+)
+def test_maximum_is_flagged_once_per_shared_box_and_minimum_once_per_player(
+    bets: list[str], found: list[tuple[str, str, str, int, int]]
+) -> None:
+    assert list_breaches(table_with_bets(*bets)) == found
+
+
+@pytest.mark.parametrize(
+    ("bets", "found"),
+    [
+        (["ann 300 big"], []),
+        (["ann 305 big"], [("differential", "big", "", 305, 300)]),
+        (["ann 700 small", "bob 1000 big"], []),
+        (["ann 1005 big"], [("maximum", "big", "", 1005, 1000),
+                            ("differential", "big", "", 1005, 300)]),
+        (["ann 1005 big", "bob 900 small"], [("maximum", "big", "", 1005, 1000)]),
+    ],
+)  # fmt: skip
+def test_differential_is_flagged_from_the_first_chip_over_the_limit(
+    bets: list[str], found: list[tuple[str, str, str, int, int]]
+) -> None:
+    assert list_breaches(table_with_bets(*bets, differential=300)) == found
+
+
+def test_every_flag_cites_the_clauses_of_its_limit() -> None:
+    table = table_with_bets("ann 1005 big", "bob 40 odd", differential=300)
+    cited = {flag.kind: flag.clauses for flag in find_breaches(table.game, table.state)}
+
+    assert cited == {
+        "maximum": ("3.5", "5.1", "5.1.1"),
+        "differential": ("1.3", "3.5", "5.1", "5.1.1"),
+        "minimum": ("5.2", "5.2.1"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("stake", "found"),
+    [
+        (0, []),
+        (45, [("minimum", "shooter", "ann", 45, 50)]),
+        (50, []),
+        (1000, []),
+        (1005, [("maximum", "shooter", "ann", 1005, 1000)]),
+    ],
+)
+def test_shooter_bet_is_flagged_by_the_limits_of_the_shooter_box(
+    stake: int, found: list[tuple[str, str, str, int, int]]
+) -> None:
+    table = Table("triple-dice", stacks={"ann": 5000})
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+    if stake:
+        table.play(f"ann bets {stake} on shooter")
+
+    assert list_breaches(table) == found
+
+
+@pytest.mark.clause("triple-dice 6")
+def test_shooter_bet_outside_the_limits_is_flagged() -> None:
+    table = Table("triple-dice")
+    table.play(
+        "offer the dice to ann", "ann chooses dice 1 2 3", "open betting", "ann bets 5 on shooter"
+    )
+    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["minimum"]
+    table.play("ann bets 1500 on shooter")
+    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["maximum"]

@@ -1,4 +1,4 @@
-"""Postings: what each event moves, from which account to which."""
+"""Postings: the accounts and amounts that each event moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
+from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
 from threedice.money import Posting
 from threedice.table import events
 from threedice.table.money import table_postings
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Moves = list[tuple[str, str, int]]
 
 
-def reversed_(transfers: list[tuple[str, int]], owing: list[tuple[str, int]]) -> AnyEvent:
+def rounds_reversed(transfers: list[tuple[str, int]], owing: list[tuple[str, int]]) -> AnyEvent:
     return events.RoundsReversed(
         rounds=[1], cause="dice-damaged", transfers=transfers, owing=owing, by=SUPERVISOR,
         approved_by=MANAGER,
     )  # fmt: skip
 
 
-def corrected(amount: int, owing: int = 0) -> AnyEvent:
+def bet_corrected(amount: int, owing: int = 0) -> AnyEvent:
     return events.BetCorrected(
         round=1, player="ann", amount=amount, owing=owing, reason="why", by=DEALER,
         approved_by=SUPERVISOR,
@@ -66,27 +66,27 @@ def corrected(amount: int, owing: int = 0) -> AnyEvent:
         (events.RoundVoided(
             round=1, cause="", bets="returned", returned=[("big", "ann", 5)], by=DEALER),
          [("layout", "stack/ann", 5)]),
-        (reversed_([("ann", 5), ("bob", -5)], []),
+        (rounds_reversed([("ann", 5), ("bob", -5)], []),
          [("float", "stack/ann", 5), ("stack/bob", "float", 5)]),
-        (reversed_([("ann", -15)], [("ann", 5)]),
+        (rounds_reversed([("ann", -15)], [("ann", 5)]),
          [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
-        (reversed_([("ann", -15)], [("ann", 15)]),
+        (rounds_reversed([("ann", -15)], [("ann", 15)]),
          [("stack/ann", "float", 0), ("owing/ann", "vault", 15)]),
-        (reversed_([("ann", 15)], [("ann", -5)]),
+        (rounds_reversed([("ann", 15)], [("ann", -5)]),
          [("float", "stack/ann", 10), ("vault", "owing/ann", 5)]),
-        (corrected(5), [("float", "stack/ann", 5)]),
-        (corrected(5, -5), [("float", "stack/ann", 0), ("vault", "owing/ann", 5)]),
-        (corrected(-5), [("stack/ann", "float", 5)]),
-        (corrected(-15, 5), [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
+        (bet_corrected(5), [("float", "stack/ann", 5)]),
+        (bet_corrected(5, -5), [("float", "stack/ann", 0), ("vault", "owing/ann", 5)]),
+        (bet_corrected(-5), [("stack/ann", "float", 5)]),
+        (bet_corrected(-15, 5), [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
         (events.RulingMade(player="ann", amount=1, owing=0, reason="why", by=MANAGER),
          [("float", "stack/ann", 1)]),
     ],
 )  # fmt: skip
-def test_an_event_moves_money_between_these_accounts(event: AnyEvent, moves: Moves) -> None:
+def test_event_posts_between_the_expected_accounts(event: AnyEvent, moves: Moves) -> None:
     assert [posting[:3] for posting in table_postings(event)] == moves
 
 
-def test_opening_a_table_brings_its_float_from_the_vault() -> None:
+def test_opening_a_table_posts_the_float_from_the_vault() -> None:
     opened = Table(float_amount=700_000).events[0]
 
     assert table_postings(opened) == [Posting("vault", "float", 700_000)]
@@ -99,7 +99,7 @@ def test_opening_a_table_brings_its_float_from_the_vault() -> None:
         ("cash", Posting("outside", "cash", 30, "ann")),
     ],
 )
-def test_a_repayment_comes_out_of_chips_or_cash_and_out_of_the_debt(
+def test_repayment_posts_from_chips_or_cash_and_reduces_the_debt(
     source: Literal["stack", "cash"], paid: Posting
 ) -> None:
     repaid = events.DebtRepaid(player="ann", amount=30, source=source)
@@ -110,7 +110,7 @@ def test_a_repayment_comes_out_of_chips_or_cash_and_out_of_the_debt(
 @pytest.mark.parametrize(
     ("accepted", "moves"), [(True, []), (False, [Posting("layout", "stack/ann", 5, "ann", "big")])]
 )
-def test_chips_on_a_line_go_back_unless_they_are_a_bet(
+def test_rejected_chips_on_a_line_are_posted_back_to_the_stack(
     accepted: bool, moves: list[Posting]
 ) -> None:
     judged = events.LineJudged(player="ann", spot="big", amount=5, accepted=accepted, by=DEALER)

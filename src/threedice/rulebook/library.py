@@ -82,11 +82,11 @@ class _LoadedRulebook:
 
 
 def _load(name: str) -> _LoadedRulebook:
-    return _open_shipped(name) if name in shipped_ids() else _open(name)
-
-
-def _open(name: str) -> _LoadedRulebook:
     source = read_rulebook(name)
+    return _open_shipped(source) if source.shipped else _open(source)
+
+
+def _open(source: RulebookSource) -> _LoadedRulebook:
     file = source.file
     check_defaults(source)
     check_wagers(source.book, file)
@@ -106,9 +106,9 @@ def _open(name: str) -> _LoadedRulebook:
 
 
 @cache
-def _open_shipped(name: str) -> _LoadedRulebook:
+def _open_shipped(source: RulebookSource) -> _LoadedRulebook:
     """Load a shipped book once: it does not change while the program runs."""
-    return _open(name)
+    return _open(source)
 
 
 def compile_layout(source: RulebookSource, layout: str, readings: Mapping[str, str]) -> Game:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 RULEBOOKS_PACKAGE = "threedice.rulebooks"
+"""The package of the shipped rulebooks, and a key of their caches: it can be replaced."""
 
 ABSENT = object()
 """Returned by `value_at` if a path does not exist."""
@@ -37,7 +38,7 @@ _KEY = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*")
 _MAY_REPEAT: set[KeyPath] = {("title",), ("version",)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RulebookSource:
     """A rulebook that was read: its file, the merged data, and the data as a struct.
 
@@ -64,17 +65,17 @@ def read_rulebook(name: str) -> RulebookSource:
         return _read_file(Path(name))
     if name not in shipped_ids():
         raise UnknownName("rulebook", name, shipped_ids())
-    return _read_shipped(name)
+    return _read_shipped(RULEBOOKS_PACKAGE, name)
 
 
 @cache
-def _read_shipped(book_id: str) -> RulebookSource:
-    return _source(_shipped_data(book_id), f"{book_id}.toml", None, ())
+def _read_shipped(package: str, book_id: str) -> RulebookSource:
+    return _source(_shipped_data(package, book_id), f"{book_id}.toml", None, ())
 
 
 @cache
-def _shipped_data(book_id: str) -> Data:
-    text = files(RULEBOOKS_PACKAGE).joinpath(f"{book_id}.toml").read_text(encoding="utf-8")
+def _shipped_data(package: str, book_id: str) -> Data:
+    text = files(package).joinpath(f"{book_id}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
@@ -128,7 +129,7 @@ def shipped_clause_numbers(book_id: str) -> Collection[str] | None:
     """Return the clause numbers of a shipped book without validating it, or None if unknown."""
     if book_id not in shipped_ids():
         return None
-    data = _shipped_data(book_id)
+    data = _shipped_data(RULEBOOKS_PACKAGE, book_id)
     inherited = shipped_clause_numbers(data["extends"]) if "extends" in data else None
     return [*(inherited or []), *data.get("clauses", {})]
 
@@ -147,7 +148,7 @@ def _read_base(
         return _read_file(neighbour, ancestors)
     if name not in shipped_ids():
         raise location.unknown(f"no rulebook {name!r} to extend", name, shipped_ids())
-    return _read_shipped(name)
+    return _read_shipped(RULEBOOKS_PACKAGE, name)
 
 
 def _with_geometry(data: Data, file: str, folder: Path | None, ancestors: tuple[str, ...]) -> Data:

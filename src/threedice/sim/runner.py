@@ -38,7 +38,7 @@ CONNECT_TIMEOUT_SECONDS = 10
 
 PROGRESS_FORMAT = "threedice simulation 2"
 
-_MEMINFO: Final = Path("/proc/meminfo")
+MEMINFO: Final = Path("/proc/meminfo")
 
 ProgressCallback = Callable[["Tally"], None]
 """Function that receives the tally so far, after each task."""
@@ -245,13 +245,13 @@ def estimate_memory_bytes(job: AnyJob, worker_count: int) -> int:
     return tally_bytes * (2 * worker_count + 2)
 
 
-def available_memory_bytes() -> int | None:
+def available_memory_bytes(meminfo: Path = MEMINFO) -> int | None:
     """Return the available memory, None if the system does not report it.
 
     Linux's MemAvailable includes the page cache, which is released on demand.
     """
     try:
-        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+        lines = meminfo.read_text(encoding="ascii").splitlines()
     except OSError:
         return None
     fields = dict(line.split(":", 1) for line in lines if ":" in line)

@@ -1,4 +1,4 @@
-"""Explanations: every number in them is one that was posted, a limit, or a term of the sum."""
+"""Explanations of bets: their wording, and that their numbers are the posted ones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from tests.table.setting import Table
+from tests.table.table_driver import Table
 from threedice.errors import InvalidInput
 from threedice.table import BetRef, events, explain
 from threedice.table.money import table_postings
 
 
-def told(table: Table, round_: int, player: str, spot: str) -> str:
+def explain_bet(table: Table, round_: int, player: str, spot: str) -> str:
     return " ".join(explain(table.game, table.events, BetRef(round_, player, spot)))
 
 
@@ -20,11 +20,11 @@ def numbers(text: str) -> set[int]:
     return {int(each) for each in re.findall(r"(?<![\w.:(-])\d+(?![\w.:)-]|\.\d)", text)}
 
 
-def test_an_apportioned_bet_shows_its_working_and_its_payment() -> None:
+def test_explanation_of_an_apportioned_bet_shows_working_and_payment() -> None:
     table = Table()
     table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "cat bets 40 on big",
                "dice 6 5 4")  # fmt: skip
-    text = told(table, 1, "ann", "big")
+    text = explain_bet(table, 1, "ann", "big")
 
     assert "900 placed on big." in text
     assert "The box held 1240 and may hold 1000 by its maximum" in text
@@ -34,7 +34,7 @@ def test_an_apportioned_bet_shows_its_working_and_its_payment() -> None:
     assert "725 at 1 to 1 pays 725; 725 is handed back." in text
 
 
-def test_every_number_of_an_explanation_is_posted_or_a_limit_or_a_term() -> None:
+def test_every_number_in_an_explanation_is_a_posting_a_limit_or_a_term() -> None:
     table = Table()
     table.play("open betting", "ann bets 900 on total:9", "bob bets 300 on total:9", "dice 3 3 3")
     for player in ("ann", "bob"):
@@ -50,7 +50,7 @@ def test_every_number_of_an_explanation_is_posted_or_a_limit_or_a_term() -> None
         assert numbers(" ".join(lines)) <= moved | working | odds_and_dice
 
 
-def test_the_payment_told_is_the_payment_posted() -> None:
+def test_payment_in_an_explanation_equals_the_posted_payment() -> None:
     table = Table(mode="refuse")
     table.play("open betting", "ann bets 50 on total:9", "ann bets 50 on single:3", "dice 3 3 3")
     paid = {
@@ -60,24 +60,24 @@ def test_the_payment_told_is_the_payment_posted() -> None:
         for spot, _, _, winnings in event.bets
     }
     for spot, winnings in paid.items():
-        assert f"pays {winnings}; 50 is handed back." in told(table, 1, "ann", spot)
+        assert f"pays {winnings}; 50 is handed back." in explain_bet(table, 1, "ann", spot)
 
 
-def test_a_lost_bet_names_the_clause_that_took_it() -> None:
+def test_explanation_of_a_lost_bet_cites_the_losing_clause() -> None:
     table = Table()
     table.play("open betting", "ann bets 50 on small", "dice 2 2 2")
 
-    assert told(table, 1, "ann", "small").endswith("it lost (3.10). 50 is taken.")
+    assert explain_bet(table, 1, "ann", "small").endswith("it lost (3.10). 50 is taken.")
 
 
-def test_withdrawn_rejected_and_moved_chips_are_told() -> None:
+def test_explanation_lists_withdrawn_rejected_and_moved_chips() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 500 on big", "ann withdraws 100 from big",
                "ann calls 700 on big", "dealer rejects the excess on big",
                "bob bets 50 on big", "50 of bob's is moved from big to small",
                "50 of ann's is moved from big to small",
                "supervisor puts 50 of ann's back from small to big", "dice 6 5 4")  # fmt: skip
-    text = told(table, 1, "ann", "big")
+    text = explain_bet(table, 1, "ann", "big")
 
     for words in ("500 placed on big.", "100 withdrawn from big.",
                   "700 placed on big as a call bet.", "100 rejected, over the maximum (2.0).",
@@ -86,28 +86,28 @@ def test_withdrawn_rejected_and_moved_chips_are_told() -> None:
         assert words in text
 
 
-def test_a_void_round_a_reversed_one_and_a_correction_are_told() -> None:
+def test_explanation_covers_void_rounds_reversals_and_corrections() -> None:
     table = Table("sg-rws-tai-sai-open-cover-v5/a")
     table.play("open betting", "ann bets 100 on big", "tumbles 3 times")
-    assert told(table, 1, "ann", "big").endswith(
+    assert explain_bet(table, 1, "ann", "big").endswith(
         "Round 1 is void, tumbled-before-close (5.5, 5.5.3, 5.12); 100 is returned."
     )
     table.play("open betting", "dealer bets 100 on big for ann", "dice 6 5 4",
                "dealer corrects round 2 for ann by -50 with supervisor: paid twice",
                "supervisor reports dice-damaged affecting 2 with shift-manager")  # fmt: skip
-    text = told(table, 2, "ann", "big")
+    text = explain_bet(table, 2, "ann", "big")
     assert "100 placed on big by a pit employee." in text
     assert "50 taken back as a correction: paid twice." in text
     assert "Round 2 was voided later, dice-damaged (5.6, 5.12): 50 taken back" in text
 
 
-def test_bets_that_stand_over_a_void_spin_are_told_in_both() -> None:
+def test_bet_that_stands_over_a_void_spin_is_explained_in_both_rounds() -> None:
     table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"})
     table.play("open betting", "ann bets 100 on big", "close betting",
                "dealer reports dice-not-flat", "open betting", "dice 6 5 4")  # fmt: skip
 
-    assert "100 stays for the next." in told(table, 1, "ann", "big")
-    assert "100 at 1 to 1 pays 100" in told(table, 2, "ann", "big")
+    assert "100 stays for the next." in explain_bet(table, 1, "ann", "big")
+    assert "100 at 1 to 1 pays 100" in explain_bet(table, 2, "ann", "big")
 
 
 @pytest.mark.parametrize(
@@ -120,68 +120,80 @@ def test_bets_that_stand_over_a_void_spin_are_told_in_both() -> None:
          "100 at 9 to 1 pays 900."),
     ],
 )  # fmt: skip
-def test_the_shooters_bet_is_told(throws: list[str], words: str) -> None:
+def test_explanation_of_the_shooter_bet_states_its_outcome(throws: list[str], words: str) -> None:
     table = Table("triple-dice")
     table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
                "ann bets 100 on shooter", *throws)  # fmt: skip
 
-    assert words in told(table, table.state.rounds, "ann", "shooter")
+    assert words in explain_bet(table, table.state.rounds, "ann", "shooter")
 
 
-def test_a_differential_is_named_in_the_working() -> None:
+def test_explanation_names_the_differential_that_reduced_a_bet() -> None:
     table = Table(readings={"pro-rata": "absorb"})
     table.play("dealer sets limits 50 to 5000 differential 100 with supervisor", "open betting",
                "ann bets 500 on big", "bob bets 100 on small", "dice 6 5 4")  # fmt: skip
-    text = told(table, 1, "ann", "big")
+    text = explain_bet(table, 1, "ann", "big")
 
     assert "may hold 200 by its differential" in text
     assert "500 x 200 / 500, sharing what fixed stakes leave" in text
 
 
-def test_absorbing_shows_who_plays_a_fixed_amount_and_what_the_others_share() -> None:
+def test_explanation_of_absorbed_stakes_shows_fixed_amounts_and_shares() -> None:
     table = Table(readings={"pro-rata": "absorb"}, stacks={"ann": 4000, "bob": 100, "cat": 100})
     table.play("open betting", "ann bets 3000 on big", "bob bets 60 on big", "cat bets 40 on big",
                "dice 6 5 4")  # fmt: skip
 
-    ann, bob = told(table, 1, "ann", "big"), told(table, 1, "bob", "big")
+    ann, bob = explain_bet(table, 1, "ann", "big"), explain_bet(table, 1, "bob", "big")
     assert "3000 x 910 / 3000, sharing what fixed stakes leave" in ann
     assert "910 plays; 2090 is returned" in ann
     assert "plays in proportion: the minimum, its share being less" in bob
     assert "50 plays; 10 is returned" in bob
-    assert "40 at 1 to 1 pays 40" in told(table, 1, "cat", "big")
+    assert "40 at 1 to 1 pays 40" in explain_bet(table, 1, "cat", "big")
 
 
-def test_a_bet_that_was_never_made_has_no_explanation() -> None:
+def test_explaining_a_bet_that_was_never_placed_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="had no bet on big"):
-        told(Table(), 1, "ann", "big")
+        explain_bet(Table(), 1, "ann", "big")
 
 
-def test_a_losing_bet_that_stood_over_a_void_spin_is_told_in_the_next() -> None:
+def test_losing_bet_that_stood_over_a_void_spin_is_explained_in_the_next_round() -> None:
     table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"})
     table.play("open betting", "bob bets 50 on small", "close betting",
                "dealer reports dice-not-flat", "open betting", "dice 6 5 4")  # fmt: skip
 
-    text = told(table, 2, "bob", "small")
+    text = explain_bet(table, 2, "bob", "small")
     assert text.startswith("50 placed on small.")
     assert text.endswith("50 is taken.")
 
 
-def test_the_shooters_bet_stays_over_a_void_throw_and_is_nobody_elses_story() -> None:
+def test_shooter_bet_that_stays_over_a_void_throw_is_explained_only_for_the_shooter() -> None:
     table = Table("triple-dice")
     table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
                "ann bets 100 on shooter", "close betting", "dealer reports interruption",
                "supervisor releases the table: power is back")  # fmt: skip
 
-    assert "100 stays for the next." in told(table, 1, "ann", "shooter")
+    assert "100 stays for the next." in explain_bet(table, 1, "ann", "shooter")
     with pytest.raises(InvalidInput):
-        told(table, 1, "bob", "shooter")
+        explain_bet(table, 1, "bob", "shooter")
 
 
-def test_what_a_reversal_leaves_owing_is_told() -> None:
+def test_explanation_of_a_reversal_states_the_debt() -> None:
     table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000})
     table.play("open betting", "ann bets 1000 on big", "dice 6 5 4", "ann leaves with 1900",
                "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
 
-    assert "1000 taken back over all rounds voided with it, of which 900 is owed." in told(
+    assert "1000 taken back over all rounds voided with it, of which 900 is owed." in explain_bet(
         table, 1, "ann", "big"
     )
+
+
+def test_explanation_lists_accepted_and_rejected_chips_on_the_line() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 100 on big",
+               "supervisor accepts 50 of ann's on the line of big",
+               "supervisor rejects 50 of ann's on the line of big", "dice 6 5 4")  # fmt: skip
+    text = explain_bet(table, 1, "ann", "big")
+
+    assert "50 on the line counts (4.3)." in text
+    assert "50 on the line does not count and is returned (4.3)." in text
+    assert "50 at 1 to 1 pays 50" in text

@@ -1,7 +1,7 @@
-"""A session told the long way: every path of results, each played out by hand.
+"""An independent oracle for sessions: it enumerates every path of results and plays each out.
 
-The plans are written again from what players say of them, with whole histories instead of states,
-so that they share nothing with `odds.sessions.plans` but the meaning.
+The plans are implemented over whole histories instead of states, so that they share no code with
+`odds.sessions.plans`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from fractions import Fraction
 from itertools import product
 
 History = list[tuple[int, int, int]]
-"""What was due, what was staked, and what it brought, round by round."""
+"""The stake due, the stake made and its net result, round by round."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """How a path ended: how, after how many rounds, with how much."""
+class PathOutcome:
+    """The outcome of a path: its ending, number of rounds and final bankroll."""
 
     ending: str
     rounds: int
     left: int
 
 
-def due(plan: str, history: History, base: int, maximum: int, line: list[int]) -> int:
-    """Return what a plan asks for after everything that has happened."""
+def stake_due(plan: str, history: History, base: int, maximum: int, line: list[int]) -> int:
+    """Return the stake that a plan asks for after a history."""
     wanted = base
     if plan == "labouchere":
         return _labouchere(history, maximum, [base * each for each in line])
@@ -89,8 +89,8 @@ def _labouchere(history: History, maximum: int, fresh: list[int]) -> int:
 
 
 @dataclass(frozen=True)
-class Night:
-    """A session in plain numbers; `results` are nets for a step with their ways."""
+class EnumeratedSession:
+    """A session in plain numbers; `results` are nets of one step with their ways."""
 
     plan: str
     results: tuple[tuple[int, int], ...]
@@ -104,8 +104,8 @@ class Night:
     stop_win: int | None = None
     line: tuple[int, ...] = (1, 2, 3, 4)
 
-    def play(self, path: tuple[int, ...]) -> Told:
-        """Return what becomes of one path."""
+    def play(self, path: tuple[int, ...]) -> PathOutcome:
+        """Play one path."""
         left, history = self.bankroll, History()
         for done, net in enumerate(path):
             stake = self._stake(history, left)
@@ -113,27 +113,27 @@ class Night:
             history.append((self._due(history), stake, brought))
             left += brought
             if not self._stake(history, left):
-                return Told("ruined", done + 1, left)
+                return PathOutcome("ruined", done + 1, left)
             if self.stop_loss and self.bankroll - left >= self.stop_loss:
-                return Told("stop-loss", done + 1, left)
+                return PathOutcome("stop-loss", done + 1, left)
             if self.stop_win and left - self.bankroll >= self.stop_win:
-                return Told("stop-win", done + 1, left)
-        return Told("played out", len(path), left)
+                return PathOutcome("stop-win", done + 1, left)
+        return PathOutcome("played out", len(path), left)
 
     def _due(self, history: History) -> int:
-        return due(self.plan, history, self.base, self.maximum, list(self.line))
+        return stake_due(self.plan, history, self.base, self.maximum, list(self.line))
 
     def _stake(self, history: History, left: int) -> int:
         stake = min(self._due(history), self.maximum, left) // self.step * self.step
         return stake if stake >= max(self.minimum, 1) else 0
 
-    def all(self) -> dict[Told, Fraction]:
-        """Return every fate with its probability, over all paths of results."""
+    def outcomes(self) -> dict[PathOutcome, Fraction]:
+        """Return every outcome with its probability, over all paths of results."""
         whole = sum(ways for _, ways in self.results) ** self.rounds
-        fates: Counter[Told] = Counter()
+        found: Counter[PathOutcome] = Counter()
         for path in product(self.results, repeat=self.rounds):
             ways = 1
             for _, n in path:
                 ways *= n
-            fates[self.play(tuple(net for net, _ in path))] += ways
-        return {told: Fraction(ways, whole) for told, ways in fates.items()}
+            found[self.play(tuple(net for net, _ in path))] += ways
+        return {outcome: Fraction(ways, whole) for outcome, ways in found.items()}

@@ -1,4 +1,4 @@
-"""Corners of the rules: the order of things, who may do them, chips that move, corrections."""
+"""Conduct of the game: order of steps, roles, moved chips, corrections and rulings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from tests.table.setting import DEALER, Table
+from tests.table.table_driver import DEALER, Table, replace_facts, table_on_changed_game
 from threedice import load
 from threedice.errors import InvariantBroken
-from threedice.table import BetRef, Refusal, commands, decide, explain
+from threedice.rulebook.conduct import clause_numbers
+from threedice.table import Refusal, commands, decide
 from threedice.table import events as table_events
 from threedice.table.commands import Actor
-from threedice.table.limits import TableLimits, find_breaches
-from threedice.table.settlement import apportion_by_rule
+from threedice.table.limits import TableLimits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,16 +23,16 @@ START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
 
 
 @pytest.mark.clause("triple-dice 7.8")
-def test_the_shooter_chooses_his_dice_before_he_bets() -> None:
+def test_shooter_bet_before_the_dice_are_chosen_is_refused() -> None:
     table = Table("triple-dice")
     table.play(*START, "offer the dice to bob")
 
-    assert table.refuses("bob bets 50 on shooter").code == "shooter/no-dice"
+    assert table.expect_refusal("bob bets 50 on shooter").code == "shooter/no-dice"
     table.play("bob chooses dice 3 4 5", "bob bets 50 on shooter", "dice club club club")
     assert table.stack("bob") == 1950
 
 
-def test_chips_moved_in_parts_stay_one_placement() -> None:
+def test_chips_moved_in_parts_stay_one_placement_when_excess_is_rejected() -> None:
     table = Table("sg-rws-tai-sai-v6/a")
     table.play("dealer sets limits 5 to 50 differential 50 with supervisor", "open betting",
                "ann bets 100 on big", "10 of ann's is moved from big to small",
@@ -43,26 +43,29 @@ def test_chips_moved_in_parts_stay_one_placement() -> None:
     assert bet.total == sum(each.amount for each in bet.placements) == 50
 
 
-def test_chips_that_were_withdrawn_cannot_be_put_back() -> None:
+def test_withdrawn_chips_cannot_be_put_back() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 100 on big", "50 of ann's is moved from big to small",
                "ann withdraws 50 from small", "ann calls 50 on small")  # fmt: skip
 
     assert (
-        table.refuses("supervisor puts 50 of ann's back from small to big").code == "bet/call-bet"
+        table.expect_refusal("supervisor puts 50 of ann's back from small to big").code
+        == "bet/call-bet"
     )
 
 
-def test_a_correction_needs_a_bet_in_that_round_and_a_ruling_a_known_player() -> None:
+def test_correction_without_a_bet_and_ruling_for_an_unknown_player_are_refused() -> None:
     table = Table()
     table.play("open betting", "ann bets 100 on big", "dice 6 5 4")
 
     line = "dealer corrects round 1 for bob by 500 with supervisor: late"
-    assert table.refuses(line).code == "round/no-bet"
-    assert table.refuses("shift-manager rules 5 for nobody: goodwill").code == "player/unknown"
+    assert table.expect_refusal(line).code == "round/no-bet"
+    assert (
+        table.expect_refusal("shift-manager rules 5 for nobody: goodwill").code == "player/unknown"
+    )
 
 
-def test_a_ruling_needs_a_reason_whole_chips_and_a_float_that_holds_it() -> None:
+def test_ruling_without_reason_whole_chips_or_enough_float_is_refused() -> None:
     table = Table()
     table.play("open betting", "ann bets 100 on big", "dice 6 5 4")
     over = table.state.float_amount + table.state.chips[0]
@@ -80,7 +83,7 @@ def test_a_ruling_needs_a_reason_whole_chips_and_a_float_that_holds_it() -> None
         assert refused.value.code == code
 
 
-def test_a_spin_void_at_its_first_step_is_the_one_that_is_void() -> None:
+def test_spin_voided_at_its_first_step_is_voided_under_its_own_number() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "dice 6 5 4")
     events = table.play("tumbles 2 times")
@@ -89,16 +92,16 @@ def test_a_spin_void_at_its_first_step_is_the_one_that_is_void() -> None:
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.6")
-def test_rounds_of_before_the_table_was_reopened_can_be_voided() -> None:
+def test_rounds_from_before_a_table_was_reopened_can_be_voided() -> None:
     table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000})
     table.play("open betting", "ann bets 100 on big", "dice 6 5 4", "close the table")
-    table.ask(opening_of(table))
+    table.send(reopening_command(table))
     table.play("supervisor reports dice-damaged affecting 1 with shift-manager")
 
     assert table.state.owing == {"ann": 100}
 
 
-def opening_of(table: Table) -> commands.OpenTable:
+def reopening_command(table: Table) -> commands.OpenTable:
     opened = table.events[0]
     assert isinstance(opened, table_events.TableOpened)
     return commands.OpenTable(
@@ -108,18 +111,18 @@ def opening_of(table: Table) -> commands.OpenTable:
 
 
 @pytest.mark.clause("nz-tai-sai-2008 3.4(a)", "nz-tai-sai-2008 3.4(b)")
-def test_a_colour_is_played_in_its_own_chips() -> None:
+def test_colour_chips_are_bet_withdrawn_and_cashed_only_in_their_own_value() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("ann takes red at 25", "open betting", "ann bets 50 on big")
 
     for line in ("ann withdraws 5 from big", "ann leaves with 5", "ann buys 5"):
-        assert table.refuses(line).code in {"bet/amount", "chips/amount"}
-    assert table.refuses("ann colours up").code == "chips/bets-down"
+        assert table.expect_refusal(line).code in {"bet/amount", "chips/amount"}
+    assert table.expect_refusal("ann colours up").code == "chips/bets-down"
     with pytest.raises(Exception, match="give a colour, and a value"):
-        table.ask(commands.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
+        table.send(commands.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
 
 
-def test_a_table_is_played_on_the_game_it_was_opened_on() -> None:
+def test_command_decided_on_another_game_than_the_opened_one_is_an_invariant_error() -> None:
     table = Table()
     other = load("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb"})
 
@@ -127,105 +130,76 @@ def test_a_table_is_played_on_the_game_it_was_opened_on() -> None:
         decide(other, table.state, commands.OpenBetting(by=DEALER))
 
 
-@pytest.mark.clause("triple-dice 6")
-def test_the_shooters_bet_is_flagged_too() -> None:
-    table = Table("triple-dice")
-    table.play(*START, "ann bets 5 on shooter")
-    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["minimum"]
-    table.play("ann bets 1500 on shooter")
-    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["maximum"]
-
-
 @pytest.mark.clause("sg-rws-tai-sai-v6 1.5")
-def test_seniors_may_stand_in_for_the_dealer_and_not_the_other_way() -> None:
+def test_supervisor_may_act_as_dealer_but_dealer_may_not_act_as_supervisor() -> None:
     table = Table()
     table.play("open betting", "supervisor tumbles 3 times")
 
     assert (
-        table.refuses("dealer reports dice-damaged with shift-manager").code == "role/not-allowed"
+        table.expect_refusal("dealer reports dice-damaged with shift-manager").code
+        == "role/not-allowed"
     )
-    assert table.refuses("shift-manager uncovers the dice").code == "role/not-allowed"
-
-
-def test_a_rulebook_may_apportion_without_floor_or_exemption() -> None:
-    rule = load("sg-rws-tai-sai-v6/c").facts.limits.pro_rata
-    assert rule is not None
-    plain = rule.__class__(
-        method="floor", round_to="smallest-chip", never_below_minimum=False,
-        exempt_below_minimum=False, clause=rule.clause,
-    )  # fmt: skip
-
-    assert apportion_by_rule(rule, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 40}
-    assert apportion_by_rule(plain, {"a": 1960, "b": 40}, 1000, 50, 5) == {"a": 980, "b": 20}
+    assert table.expect_refusal("shift-manager uncovers the dice").code == "role/not-allowed"
 
 
 @pytest.mark.clause("nz-tai-sai-2008 6.5", "nz-tai-sai-2008 3.3(b)")
-def test_an_amended_result_is_lit_anew() -> None:
+def test_amended_result_must_be_lit_again_before_collection() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 50 on big", "close betting", "uncover the dice",
                "call 1 2 3", "enter 1 2 3", "light the areas",
                "dealer amends the result to 6 5 4 with supervisor")  # fmt: skip
 
-    assert table.refuses("collect the losers").code == "step/not-now"
+    assert table.expect_refusal("collect the losers").code == "step/not-now"
     (lit,) = table.play("light the areas")
     assert isinstance(lit, table_events.AreasLit)
     assert "big" in lit.boxes
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.13", "triple-dice 3")
-def test_nobody_places_a_bet_for_himself_on_anothers_behalf() -> None:
+def test_dealer_cannot_place_a_bet_on_behalf_of_themselves() -> None:
     table = Table()
     table.play("open betting")
     by = Actor(id="ann", role="dealer")
 
     with pytest.raises(Refusal) as refused:
-        table.ask(commands.PlaceBet(by=by, player="ann", box="big", amount=50, manner="behalf"))
+        table.send(commands.PlaceBet(by=by, player="ann", box="big", amount=50, manner="behalf"))
     assert refused.value.code == "role/same-person"
 
 
 @pytest.mark.clause("nz-tai-sai-2008 4.3")
-def test_chips_on_the_line_go_back_in_chips_and_only_before_settlement() -> None:
+def test_line_bet_is_rejected_only_in_whole_chips_and_before_settlement() -> None:
     table = Table("nz-tai-sai-2008/1")
     table.play("open betting", "ann bets 50 on big")
 
-    assert table.refuses("supervisor rejects 3 of ann's on the line of big").code == "bet/amount"
+    assert (
+        table.expect_refusal("supervisor rejects 3 of ann's on the line of big").code
+        == "bet/amount"
+    )
     table.play("close betting", "uncover the dice", "call 6 5 4", "enter 6 5 4",
                "light the areas", "collect the losers")  # fmt: skip
-    late = table.refuses("supervisor rejects 50 of ann's on the line of big")
+    late = table.expect_refusal("supervisor rejects 50 of ann's on the line of big")
     assert late.code == "bet/position-fixed"
     singapore = Table()
-    assert singapore.refuses("supervisor accepts 5 of ann's on the line of big").code == (
+    assert singapore.expect_refusal("supervisor accepts 5 of ann's on the line of big").code == (
         "irregularity/unknown"
     )
 
 
-def test_the_line_is_told_in_an_explanation() -> None:
-    table = Table("nz-tai-sai-2008/1")
-    table.play("open betting", "ann bets 100 on big",
-               "supervisor accepts 50 of ann's on the line of big",
-               "supervisor rejects 50 of ann's on the line of big", "dice 6 5 4")  # fmt: skip
-    text = " ".join(explain(table.game, table.events, BetRef(1, "ann", "big")))
-
-    assert "50 on the line counts (4.3)." in text
-    assert "50 on the line does not count and is returned (4.3)." in text
-    assert "50 at 1 to 1 pays 50" in text
-
-
-def test_a_table_opens_on_limits_that_can_be() -> None:
+def test_opening_with_incomplete_limits_or_twice_is_refused() -> None:
     table = Table()
     table.play("close the table")
-    opening = opening_of(table)
+    opening = reopening_command(table)
 
     with pytest.raises(Refusal) as refused:
-        table.ask(replace(opening, limits=TableLimits(families={})))
+        table.send(replace(opening, limits=TableLimits(families={})))
     assert refused.value.code == "limits/wrong"
-    table.ask(opening)
+    table.send(opening)
     with pytest.raises(Refusal) as again:
-        table.ask(opening)
+        table.send(opening)
     assert again.value.code == "table/already-open"
 
 
-def test_an_excess_that_nobody_noticed_stands_where_a_rulebook_says_so(tmp_path: Path) -> None:
+def test_unnoticed_excess_stands_where_the_rulebook_allows_it(tmp_path: Path) -> None:
     file = tmp_path / "standing.toml"
     file.write_text(
         'extends = "sg-rws-tai-sai-v6"\nid = "standing"\ntitle = "Standing"\n'
@@ -235,3 +209,61 @@ def test_an_excess_that_nobody_noticed_stands_where_a_rulebook_says_so(tmp_path:
     table.play("open betting", "ann bets 1500 on big", "dice 6 5 4")
 
     assert table.stack("ann") == 3500
+
+
+@pytest.mark.clause("triple-dice 7.6")
+@pytest.mark.parametrize("allowed", [True, False])
+def test_shooter_may_bet_elsewhere_only_if_the_rulebook_allows_it(allowed: bool) -> None:
+    game = Table("triple-dice").game
+    assert game.facts.shooter is not None
+    rule = replace(game.facts.shooter, may_bet_elsewhere=allowed)
+    table = table_on_changed_game(
+        replace_facts(game, shooter=rule), stacks={"ann": 500, "bob": 500}
+    )
+    table.play(
+        "offer the dice to ann", "ann chooses dice 1 2 3", "open betting", "bob bets 50 on red"
+    )
+
+    if allowed:
+        table.play("ann bets 50 on red")
+    else:
+        refused = table.expect_refusal("ann bets 50 on red")
+        assert (refused.code, refused.clause) == (
+            "role/not-allowed",
+            tuple(clause_numbers(rule.clause)),
+        )
+
+
+@pytest.mark.clause("nz-tai-sai-2008 4.8", "nz-tai-sai-2008 4.7(b)")
+@pytest.mark.parametrize(("box", "clauses"), [("big", ("4.7(b)", "4.8")), ("small", ("4.8",))])
+def test_bets_cannot_be_withdrawn_once_the_result_is_called(
+    box: str, clauses: tuple[str, ...]
+) -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 50 on big", "ann bets 50 on small", "close betting")
+    table.play("uncover the dice", "call 6 5 4")
+
+    refused = table.expect_refusal(f"ann withdraws 50 from {box}")
+
+    assert refused.code == "betting/closed"
+    assert set(clauses) <= set(refused.clause)
+
+
+@pytest.mark.parametrize("amount", [3, 52])
+def test_withdrawing_or_moving_a_fraction_of_a_chip_is_refused(amount: int) -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 100 on big")
+
+    assert table.expect_refusal(f"ann withdraws {amount} from big").code == "bet/amount"
+    assert (
+        table.expect_refusal(f"{amount} of ann's is moved from big to small").code == "bet/amount"
+    )
+
+
+def test_moved_chips_of_one_player_do_not_change_the_payout_of_another() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 100 on big", "bob bets 100 on big",
+               "50 of bob's is moved from big to small", "dice 6 5 4")  # fmt: skip
+
+    assert table.stack("ann") == 2100
+    assert table.stack("bob") == 2000

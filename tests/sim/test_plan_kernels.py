@@ -1,4 +1,4 @@
-"""Every compiled plan is the plan of `odds`, step by step and session by session."""
+"""Compiled plans equal the plans of `odds`, step by step and session by session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sim.paths import Played, asked, by_hand
+from tests.sim.reference import SessionResult, betting_session, play_session
 from threedice.odds.sessions.plans import DEFAULT_LINE, PLANS, StakingPlan
 from threedice.odds.sessions.session import ENDINGS, BettingSession
 from threedice.sim.estimates import SessionSums
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 SIC_BO = "sg-rws-tai-sai-v6/a"
 
 
-def test_every_plan_has_a_move() -> None:
+def test_every_plan_has_a_compiled_move() -> None:
     assert set(MOVES) == set(PLANS)
 
 
-def follow(plan: StakingPlan, results: Iterable[tuple[int, int]]) -> None:
-    """Hold a move against its plan along a path of (net for each unit, per cent of what is due)."""
+def compare_moves(plan: StakingPlan, results: Iterable[tuple[int, int]]) -> None:
+    """Compare a compiled move with its plan along a path of (net per unit, per cent of the due)."""
     base, state = plan.base, plan.initial_state()
     due, memory = state[0], len(DEFAULT_LINE) if plan.name == "labouchere" else 0
     fresh = np.array([base * each for each in DEFAULT_LINE], np.int32)
@@ -57,32 +57,32 @@ nets = st.sampled_from((-1, -1, -1, 1, 1, 0, 2, 35, -2))
     most=st.integers(1, 40),
     results=st.lists(st.tuples(nets, st.sampled_from((100, 100, 50, 33))), max_size=90),
 )
-def test_a_move_is_what_the_plan_says_after_every_result(
+def test_compiled_move_equals_the_plan_after_every_result(
     name: str, base: int, most: int, results: list[tuple[int, int]]
 ) -> None:
-    follow(StakingPlan(name, base, base * most), results)
+    compare_moves(StakingPlan(name, base, base * most), results)
 
 
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("losses", [3, 9, 61, 150])
-def test_a_move_is_what_the_plan_says_after_a_long_run(name: str, losses: int) -> None:
+def test_compiled_move_equals_the_plan_after_a_long_run(name: str, losses: int) -> None:
     path = [(-1, 100)] * losses + [(1, 100), (1, 100), (-1, 100), (1, 100), (1, 100)] * 20
 
-    follow(StakingPlan(name, 10, 5000), path)
+    compare_moves(StakingPlan(name, 10, 5000), path)
 
 
-def alone(job: SessionJob, number: int) -> Played:
+def play_alone(job: SessionJob, number: int) -> SessionResult:
     """Play one session of a job on its own."""
     sums = SessionSums(job.play(number, 1).counts["sums"].tolist())
     grain = job.terms.grain
     ends = [sums.total(each) for each in ("ruined", "stop_loss", "stop_win")]
     kind = ENDINGS[ends.index(1)] if 1 in ends else "played out"
-    return Played(
+    return SessionResult(
         sums.total("bank") * grain, sums.total("played"), sums.total("staked") * grain, kind
     )
 
 
-def job_of(session: BettingSession, seed: int, **more: Any) -> SessionJob:
+def create_job(session: BettingSession, seed: int, **more: Any) -> SessionJob:
     plan = session.plan
     return session_job(
         session.spread.game, plan=plan.name, box=dict(session.spread.shares),
@@ -94,38 +94,38 @@ def job_of(session: BettingSession, seed: int, **more: Any) -> SessionJob:
 
 SESSIONS = {
     **{
-        name: asked(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50)
+        name: betting_session(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50)
         for name in PLANS
     },
-    "tiers, stops": asked(
+    "tiers, stops": betting_session(
         SIC_BO, {"single:3": 1}, StakingPlan("paroli", 7, 300), 90, 41, 5, stop_loss=60, stop_win=70
     ),
-    "a stop on the way up": asked(
+    "a stop on the way up": betting_session(
         "macau-sic-bo/main", {"big": 1}, StakingPlan("dalembert", 20, 400), 333, 37, 20,
         stop_win=100,
     ),
-    "a mix that may push": asked(
+    "a mix that may push": betting_session(
         SIC_BO, {"big": 1, "small": 1, "total:10": 1}, StakingPlan("fibonacci", 9, 90), 200, 40
     ),
-    "a line of one's own": asked(
+    "another line": betting_session(
         SIC_BO, {"big": 1}, StakingPlan("labouchere", 10, 500, (2, 1, 5)), 400, 60, 10
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_sessions_are_those_played_by_hand(name: str) -> None:
+def test_compiled_sessions_equal_the_reference(name: str) -> None:
     session, seed = SESSIONS[name], 11 + (5 << 40)
-    job = job_of(session, seed)
+    job = create_job(session, seed)
 
     for number in (*range(25), 2**32 - 1, 2**32, 2**63):
-        assert alone(job, number) == by_hand(session, seed, number), number
+        assert play_alone(job, number) == play_session(session, seed, number), number
 
 
-def test_endings_of_every_kind_are_among_those_played_by_hand() -> None:
+def test_compared_sessions_include_every_kind_of_ending() -> None:
     seed = 11 + (5 << 40)
     seen = {
-        by_hand(session, seed, number).ending
+        play_session(session, seed, number).ending
         for session in SESSIONS.values()
         for number in range(25)
     }

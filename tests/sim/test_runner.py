@@ -1,4 +1,4 @@
-"""A job in tasks: any number of threads, stopped and resumed, ends in the same tally."""
+"""Jobs in tasks: any number of threads, interrupted or not, ends in the same tally."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.sim.paths import game
 from threedice.errors import InvalidInput
+from threedice.rulebook import load
 from threedice.sim.jobs import (
     FlatJob,
     SessionJob,
@@ -42,12 +42,12 @@ def sessions(**changes: Any) -> SessionJob:
         "plan": "martingale", "box": "big", "bankroll": 300, "base": 10, "maximum": 160,
         "rounds": 50, "sessions": 2_500_000, "seed": 12, **changes,
     }  # fmt: skip
-    return session_job(game(SIC_BO), **words)
+    return session_job(load(SIC_BO), **words)
 
 
 def table(**changes: Any) -> AnyJob:
     seats = [SimulatedPlayer("ann", (PlannedBet("big", 10), PlannedBet("single:2", 10)))]
-    return table_job(game(SIC_BO), seats, **{"rounds": 50, "sessions": 100_000, **changes})
+    return table_job(load(SIC_BO), seats, **{"rounds": 50, "sessions": 100_000, **changes})
 
 
 JOBS: dict[str, AnyJob] = {
@@ -59,26 +59,26 @@ JOBS: dict[str, AnyJob] = {
 
 @pytest.fixture(scope="module")
 def done() -> dict[str, Tally]:
-    """Every job done in one go, by one thread."""
+    """Run every job in one piece on one thread."""
     return {name: job.play(0, job.units) for name, job in JOBS.items()}
 
 
 @pytest.mark.parametrize("name", JOBS)
-@pytest.mark.parametrize("hands", [1, 2, 5])
-def test_any_number_of_threads_comes_to_the_same(
-    name: str, hands: int, done: dict[str, Tally]
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_gives_the_same_tally(
+    name: str, threads: int, done: dict[str, Tally]
 ) -> None:
-    pieces = []
-    with thread_pool(hands) as crew:
-        tally = run_job(JOBS[name], crew, report=lambda so_far: pieces.append(so_far.units))
+    progress = []
+    with thread_pool(threads) as pool:
+        tally = run_job(JOBS[name], pool, report=lambda so_far: progress.append(so_far.units))
 
     assert tally == done[name]
-    assert len(pieces) > 2
-    assert pieces == sorted(pieces)
+    assert len(progress) > 2
+    assert progress == sorted(progress)
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_run_that_is_stopped_goes_on_to_the_same_end(
+def test_interrupted_run_resumes_to_the_same_tally(
     name: str, done: dict[str, Tally], tmp_path: Path
 ) -> None:
     job, file = JOBS[name], tmp_path / "so-far.json"
@@ -87,33 +87,33 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_end(
         if so_far.units >= job.units // 2:
             raise KeyboardInterrupt
 
-    with thread_pool(2) as crew, pytest.raises(SimulationInterrupt) as stopped:
-        run_job(job, crew, report=stop)
+    with thread_pool(2) as pool, pytest.raises(SimulationInterrupt) as stopped:
+        run_job(job, pool, report=stop)
     save_progress(file, job, stopped.value.tally)
 
     kept = load_progress(file, job)
     assert 0 < kept.units < job.units
     assert kept == job.play(0, kept.units)
-    with thread_pool(2) as crew:
-        assert run_job(job, crew, kept) == done[name]
+    with thread_pool(2) as pool:
+        assert run_job(job, pool, kept) == done[name]
 
 
-def test_a_finished_study_is_carried_further(tmp_path: Path) -> None:
+def test_finished_study_can_be_extended(tmp_path: Path) -> None:
     short, long = sessions(sessions=1000), sessions(sessions=3000)
     file = tmp_path / "study.json"
     save_progress(file, short, short.play(0, 1000))
 
-    with thread_pool(1) as crew:
-        tally = run_job(long, crew, load_progress(file, long))
+    with thread_pool(1) as pool:
+        tally = run_job(long, pool, load_progress(file, long))
 
     assert tally == long.play(0, 3000)
 
 
-def test_without_a_file_nothing_is_done_yet(tmp_path: Path) -> None:
+def test_missing_progress_file_gives_an_empty_tally(tmp_path: Path) -> None:
     assert load_progress(tmp_path / "none.json", sessions()).units == 0
 
 
-def test_the_file_of_another_simulation_is_refused(tmp_path: Path) -> None:
+def test_progress_file_of_another_simulation_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "so-far.json"
     save_progress(file, sessions(sessions=100), sessions(sessions=100).play(0, 100))
 
@@ -125,7 +125,7 @@ def test_the_file_of_another_simulation_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"format": 5}'])
-def test_a_file_of_something_else_is_refused(tmp_path: Path, text: bytes) -> None:
+def test_file_that_is_not_a_progress_file_is_refused(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / "other.json"
     file.write_bytes(text)
 
@@ -148,7 +148,7 @@ def test_hashes_of_jobs_in_progress_files_do_not_change() -> None:
         ),
         (FlatJob(10**9, 4), "bef00126b15f71bcbbc0a036969a06fc8b8e3f72eabdb73b72627d8648d5cc4c"),
         (
-            table_job(game(SIC_BO), players, rounds=50, sessions=100),
+            table_job(load(SIC_BO), players, rounds=50, sessions=100),
             "f0249ab8c97dfb2fe4cbc28bbd0c763d0ec63f33b6079e9948be53635705d090",
         ),
     ]
@@ -157,7 +157,7 @@ def test_hashes_of_jobs_in_progress_files_do_not_change() -> None:
         assert job_fingerprint(job) == fingerprint
 
 
-def test_a_file_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+def test_unwritable_and_unreadable_progress_files_are_refused(tmp_path: Path) -> None:
     job = sessions(sessions=1)
     with pytest.raises(InvalidInput, match="cannot write"):
         save_progress(tmp_path / "none" / "so-far.json", job, job.empty_tally())
@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
         load_progress(tmp_path, job)
 
 
-def test_a_tally_is_packed_and_unpacked_whole() -> None:
+def test_encoded_tally_decodes_to_the_same_tally() -> None:
     job = sessions(sessions=300)
     tally = job.play(0, 300)
     tally.counts["sums"][0] += 2**90
@@ -176,7 +176,7 @@ def test_a_tally_is_packed_and_unpacked_whole() -> None:
     assert tally != "a tally"
 
 
-def test_pieces_are_of_a_sensible_size() -> None:
+def test_units_per_task_depend_on_rounds_and_device() -> None:
     assert units_per_task(sessions()) * 50 == pytest.approx(50_000_000, rel=0.01)
     assert units_per_task(sessions(rounds=100_000)) == 448
     assert units_per_task(sessions(), "gpu") > units_per_task(sessions())
@@ -185,12 +185,14 @@ def test_pieces_are_of_a_sensible_size() -> None:
         sessions().play(0, 2**30 + 1)
 
 
-def test_jobs_have_names_of_their_own() -> None:
+def test_fingerprints_of_different_jobs_differ() -> None:
     assert len({job_fingerprint(job) for job in (*JOBS.values(), sessions(seed=1))}) == 4
     assert job_fingerprint(sessions()) == job_fingerprint(sessions())
 
 
-@pytest.mark.parametrize(("hands", "device", "says"), [(0, "cpu", "0 threads"), (1, "tpu", "tpu")])
-def test_a_crew_that_cannot_be_had_is_refused(hands: int, device: str, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says), thread_pool(hands, device):
+@pytest.mark.parametrize(
+    ("threads", "device", "message"), [(0, "cpu", "0 threads"), (1, "tpu", "tpu")]
+)
+def test_invalid_thread_pool_is_refused(threads: int, device: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message), thread_pool(threads, device):
         pass

@@ -1,4 +1,4 @@
-"""What is asked of a table ordinarily: the next step of a round, and bets."""
+"""Likely commands for a table: the next step of a round, and bets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PLAYERS = ["ann", "bob", "cat", "dan"]
 CHIPS = [5, 25, 100]
 
 
-class Ordinary:
-    """Makes up what would come next at a table, given its state and a generator."""
+class LikelyCommands:
+    """Generates the commands that usually come next, from the state and a random generator."""
 
     game: Game
     state: TableState
@@ -50,7 +50,7 @@ class Ordinary:
         return self.random.choice(self.game.ends.get(box, ("",)))
 
     def end(self, spot: str, player: str) -> str:
-        """Return an end at which a player has chips on a spot, or none where any will do."""
+        """Return an end at which a player has chips on a spot, or "" for any end."""
         box, _, end = spot.partition("@")
         if end or len(self.game.ends[box]) == 1:
             return end
@@ -78,8 +78,8 @@ class Ordinary:
             limits.boxes[self.box()] = StakeRange(least, 200)
         return limits
 
-    def ordinary(self) -> AnyCommand:
-        """Return something that would ordinarily come next."""
+    def likely_command(self) -> AnyCommand:
+        """Return a command that usually comes next."""
         state = self.state
         if not state.open:
             return self.open_table()
@@ -180,7 +180,7 @@ class Ordinary:
         )
 
     def bet(self) -> AnyCommand:
-        """Return a bet, or something else that players and dealers do while betting is open."""
+        """Return a bet, or another command that is usual while betting is open."""
         player, box = self.player(), self.box()
         shooter = self.state.shooter
         role: TableRole = "shooter" if shooter and shooter.player == player else "player"

@@ -1,4 +1,4 @@
-"""A small, complete rulebook, and ways to change one thing in it."""
+"""A small, complete rulebook, and functions that edit and load it."""
 
 from __future__ import annotations
 
@@ -232,8 +232,8 @@ OPTION = "readings.generous.options.yes.set"
 Swap = tuple[str, str]
 
 
-def changed(*swaps: Swap) -> str:
-    """Return the book with each text, which stands in it once, replaced."""
+def edit_book(*swaps: Swap) -> str:
+    """Return the text of the book with replacements; each old text occurs once."""
     text = BOOK
     for old, new in swaps:
         assert text.count(old) == 1, old
@@ -241,18 +241,19 @@ def changed(*swaps: Swap) -> str:
     return text
 
 
-def loaded(
+def load_book(
     folder: Path, text: str, layout: str = "main", readings: Mapping[str, str] | None = None
 ) -> Game:
+    """Write the text of a book to a file and load a layout of it."""
     file = folder / "my-game.toml"
     file.write_text(text, encoding="utf-8")
     return load(f"{file}/{layout}", readings)
 
 
-def refused(folder: Path, text: str) -> RulebookError:
-    """Return the error with which a file is refused; it names the file and fits on one line."""
+def expect_error(folder: Path, text: str) -> RulebookError:
+    """Load a book that must be refused, and return the error after checking its form."""
     with pytest.raises(RulebookError) as caught:
-        loaded(folder, text)
+        load_book(folder, text)
     error = caught.value
     assert error.file == str(folder / "my-game.toml")
     assert error.key

@@ -1,4 +1,4 @@
-"""Random layouts and limits against every choice of every player, written out."""
+"""Fixed and random layouts under limits, compared with the enumeration of all choices."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ EACH = load("nz-tai-sai-2008/1")
 PAIRS = [("big", "small"), ("odd", "even")]
 
 
-def written_out(crowd: RandomLayout) -> tuple[dict[Fraction, Fraction], Fraction]:
+def enumerate_choices(layout: RandomLayout) -> tuple[dict[Fraction, Fraction], Fraction]:
     """Return the house's distribution and the mean turnover, over all choices of all players."""
-    least, most, apart = crowd.limits.minimum, crowd.limits.maximum, crowd.limits.differential
+    least, most, apart = layout.limits.minimum, layout.limits.maximum, layout.limits.differential
     top = most or 10**9
-    choices = [(each.box, min(max(each.stake, least), top), each.weight) for each in crowd.choices]
-    if crowd.idle_weight:
-        choices.append(("", 0, crowd.idle_weight))
-    whole = sum(weight for *_, weight in choices) ** crowd.bets
+    choices = [(each.box, min(max(each.stake, least), top), each.weight) for each in layout.choices]
+    if layout.idle_weight:
+        choices.append(("", 0, layout.idle_weight))
+    whole = sum(weight for *_, weight in choices) ** layout.bets
     law: dict[Fraction, Fraction] = {}
     turnover = Fraction(0)
-    for chosen in product(choices, repeat=crowd.bets):
+    for chosen in product(choices, repeat=layout.bets):
         weight, lies = 1, Counter[str]()
         for box, stake, n in chosen:
             weight *= n
             if box:
                 lies[box] += stake
-        if crowd.game is SHARED:
+        if layout.game is SHARED:
             lies = Counter({box: min(total, top) for box, total in lies.items()})
         left = dict(lies)
         if apart is not None:
@@ -52,8 +52,8 @@ def written_out(crowd: RandomLayout) -> tuple[dict[Fraction, Fraction], Fraction
         share = Fraction(weight, whole)
         turnover += share * sum(left.values())
         for i in range(216):
-            net = -sum(total * crowd.game.payoffs[box][i] for box, total in left.items())
-            at = Fraction(net, crowd.game.unit)
+            net = -sum(total * layout.game.payoffs[box][i] for box, total in left.items())
+            at = Fraction(net, layout.game.unit)
             law[at] = law.get(at, Fraction(0)) + share / 216
     return law, turnover
 
@@ -62,7 +62,7 @@ Terms = tuple[bool, int, tuple[WeightedBet, ...], LayoutLimits, int]
 
 
 @st.composite
-def crowds(draw: st.DrawFn) -> Terms:
+def layout_terms(draw: st.DrawFn) -> Terms:
     """Draw whether the maximum is shared, the bets, the choices, the limits and the idle weight."""
     shared = draw(st.booleans())
     boxes = ["big", "small", "total:10", "single:1", "triple:6"]
@@ -78,33 +78,34 @@ def crowds(draw: st.DrawFn) -> Terms:
     return shared, draw(st.integers(1, 3)), habits, limits, draw(st.integers(0, 2))
 
 
+@pytest.mark.no_cover
 @settings(max_examples=60, deadline=None)
-@given(crowds())
-def test_a_crowd_is_all_choices_of_its_players(terms: Terms) -> None:
+@given(layout_terms())
+def test_random_layout_equals_the_enumeration_of_all_choices(terms: Terms) -> None:
     shared, bets, habits, limits, idle = terms
-    crowd = RandomLayout(SHARED if shared else EACH, bets, habits, limits, idle)
-    law, turnover = written_out(crowd)
+    layout = RandomLayout(SHARED if shared else EACH, bets, habits, limits, idle)
+    law, turnover = enumerate_choices(layout)
 
-    assert dict(crowd.house_distribution().results()) == law
-    assert crowd.turnover() == turnover
+    assert dict(layout.house_distribution().results()) == law
+    assert layout.turnover() == turnover
 
 
-def test_bets_of_one_round_share_its_roll() -> None:
+def test_bets_of_one_round_share_one_roll() -> None:
     two = RandomLayout(SHARED, 2, (WeightedBet("big", 10),)).house_distribution()
 
     assert dict(two.results()) == {Fraction(-20): Fraction(35, 72), Fraction(20): Fraction(37, 72)}
 
 
-def test_stakes_raised_to_the_minimum_share_the_maximum_of_their_box() -> None:
+def test_stakes_raised_to_the_minimum_share_the_maximum_of_a_box() -> None:
     two = RandomLayout(SHARED, 2, (WeightedBet("big", 5),), LayoutLimits(10, 10))
 
-    law, turnover = written_out(two)
+    law, turnover = enumerate_choices(two)
 
     assert dict(two.house_distribution().results()) == law
     assert two.turnover() == turnover == 10
 
 
-def test_a_differential_takes_risk_off_a_lopsided_layout() -> None:
+def test_differential_reduces_the_variance_of_a_lopsided_layout() -> None:
     stakes = {"big": 1000, "small": 200, "total:10": 50}
     free, held = (
         FixedLayout(SHARED, stakes),
@@ -124,13 +125,13 @@ def test_limits_of_a_fixed_layout_apply_to_each_box() -> None:
     assert layout.max_box_total() == 900
 
 
-def test_a_differential_of_nothing_leaves_a_lone_box_empty() -> None:
+def test_differential_of_zero_empties_a_box_without_an_opposite_bet() -> None:
     layout = FixedLayout(SHARED, {"big": 50, "total:9": 5}, LayoutLimits(1, None, 0))
 
     assert layout.mix().stakes == {"total:9": 5}
 
 
-def test_a_maximum_counts_everybody_where_the_rulebook_says_so() -> None:
+def test_maximum_is_shared_by_all_players_where_the_rulebook_says_so() -> None:
     totals = {"big": 700, "total:9": 20}
 
     assert apply_limits(SHARED, LayoutLimits(1, 500), totals) == {"big": 500, "total:9": 20}
@@ -140,7 +141,7 @@ def test_a_maximum_counts_everybody_where_the_rulebook_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "message"),
     [
         ({"bets": 0}, "0 bets in a round"),
         ({"bets": 201}, "from 1 to 200"),
@@ -155,31 +156,31 @@ def test_a_maximum_counts_everybody_where_the_rulebook_says_so() -> None:
         ),
     ],
 )
-def test_a_crowd_that_cannot_be_meant_is_refused(wrong: dict[str, Any], says: str) -> None:
+def test_invalid_random_layout_is_refused(wrong: dict[str, Any], message: str) -> None:
     terms: dict[str, Any] = {
         "game": SHARED,
         "bets": 2,
         "choices": (WeightedBet("big", 5),),
         **wrong,
     }
-    with pytest.raises(InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match=message):
         RandomLayout(**terms)
 
 
 @pytest.mark.parametrize(
-    ("limits", "says"),
+    ("limits", "message"),
     [
         ((0,), "a minimum of 0"),
         ((10, 5), "the maximum 5 is under the minimum 10"),
         ((1, 5, -1), "a differential of -1"),
     ],
 )
-def test_impossible_limits_are_refused(limits: tuple[int, ...], says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_layout_limits_are_refused(limits: tuple[int, ...], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         LayoutLimits(*limits)
 
 
-def lots(game: Game, boxes: int, stakes: int) -> tuple[WeightedBet, ...]:
+def many_choices(game: Game, boxes: int, stakes: int) -> tuple[WeightedBet, ...]:
     return tuple(
         WeightedBet(box, 5 + 7 * stake)
         for box in list(game.payoffs)[:boxes]
@@ -188,7 +189,7 @@ def lots(game: Game, boxes: int, stakes: int) -> tuple[WeightedBet, ...]:
 
 
 @pytest.mark.parametrize("limits", [LayoutLimits(), LayoutLimits(1, None, 500)])
-def test_a_crowd_too_large_is_refused_before_much_is_done(limits: LayoutLimits) -> None:
+def test_infeasible_random_layout_is_refused_with_its_size(limits: LayoutLimits) -> None:
     with pytest.raises(InfeasibleComputation, match="give fewer bets, boxes or stakes") as refused:
-        RandomLayout(SHARED, 120, lots(SHARED, 60, 40), limits).house_distribution()
+        RandomLayout(SHARED, 120, many_choices(SHARED, 60, 40), limits).house_distribution()
     assert refused.value.size > 60_000_000

@@ -1,4 +1,4 @@
-"""Settlement: its order, what the float must hold, and what a round leaves behind."""
+"""Settlement: its order, the float it needs, void rounds and reversals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.table.setting import DEALER, MANAGER, SUPERVISOR, Table
+from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
 from threedice.table import Refusal, TableState, commands, decide, events
 from threedice.table.limits import find_breaches
 from threedice.table.settlement import reverse_nets, reverse_rounds, stakes_on_layout, void_round
@@ -27,14 +27,14 @@ A_CROWN, NO_CROWN = "dice crown club club", "dice club club heart"
 @pytest.mark.parametrize(
     "command", [commands.CollectLosers(by=DEALER), commands.PayWinners(by=DEALER)], ids=type
 )
-def test_nothing_is_settled_at_a_table_that_is_not_open(command: AnyCommand) -> None:
+def test_settlement_at_a_closed_table_is_refused(command: AnyCommand) -> None:
     with pytest.raises(Refusal) as refused:
         decide(Table().game, TableState(), command)
 
     assert refused.value.code == "table/not-open"
 
 
-def test_excess_goes_back_before_losers_are_collected_and_winners_paid() -> None:
+def test_excess_is_returned_before_losers_are_collected_and_winners_paid() -> None:
     table = Table()
     table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "cat bets 100 on odd",
                "ann bets 50 on small")  # fmt: skip
@@ -49,7 +49,7 @@ def test_excess_goes_back_before_losers_are_collected_and_winners_paid() -> None
     ]
 
 
-def test_an_apportioned_bet_loses_only_what_played() -> None:
+def test_apportioned_bet_loses_only_its_share() -> None:
     table = Table()
     table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 1 1 2")
 
@@ -77,7 +77,7 @@ def test_bets_over_a_players_own_maximum_are_not_apportioned(tmp_path: Path) -> 
     assert (table.stack("ann"), table.stack("bob")) == (2900, 2300)
 
 
-def test_a_shared_maximum_without_pro_rata_stands(tmp_path: Path) -> None:
+def test_excess_over_a_shared_maximum_stands_without_a_pro_rata_rule(tmp_path: Path) -> None:
     file = tmp_path / "stands.toml"
     file.write_text(
         'extends = "macau-sic-bo"\nid = "stands"\ntitle = "Shared, and stands"\n'
@@ -91,7 +91,7 @@ def test_a_shared_maximum_without_pro_rata_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("amount", "enough"), [(180 * 50, True), (180 * 50 - 5, False)])
-def test_the_float_must_hold_all_winnings(amount: int, enough: bool) -> None:
+def test_payout_that_exceeds_the_float_is_refused(amount: int, enough: bool) -> None:
     table = Table(stacks={"ann": 1000}, float_amount=amount + 1000)
     table.play("open betting", "ann bets 50 on triple:4", "close betting", "tumbles 3 times",
                "uncover the dice", "call 4 4 4", "enters 4 4 4", "light the areas",
@@ -102,7 +102,7 @@ def test_the_float_must_hold_all_winnings(amount: int, enough: bool) -> None:
         table.play("pay the winners")
         assert (table.stack("ann"), table.state.float_amount) == (1000 + 9000, 0)
     else:
-        refusal = table.refuses("pay the winners")
+        refusal = table.expect_refusal("pay the winners")
         assert (refusal.code, refusal.facts) == ("float/short", {"short": 5})
 
 
@@ -110,7 +110,7 @@ def test_the_float_must_hold_all_winnings(amount: int, enough: bool) -> None:
 
 
 @pytest.mark.parametrize(("amount", "enough"), [(900, True), (895, False)])
-def test_the_float_must_hold_the_shooters_winnings_too(amount: int, enough: bool) -> None:
+def test_shooter_winnings_that_exceed_the_float_are_refused(amount: int, enough: bool) -> None:
     table = Table("triple-dice", stacks={"ann": 1000}, float_amount=1000 + amount)
     table.play(*SHOOTER, A_CROWN, *["open betting", A_CROWN] * 2, "open betting")
 
@@ -118,23 +118,23 @@ def test_the_float_must_hold_the_shooters_winnings_too(amount: int, enough: bool
         table.play(A_CROWN)
         assert (table.stack("ann"), table.state.float_amount) == (1900, 0)
     else:
-        refusal = table.refuses(A_CROWN)
+        refusal = table.expect_refusal(A_CROWN)
         assert (refusal.code, refusal.facts) == ("float/short", {"short": 5})
 
 
 def test_the_shooter_advances_throw_by_throw_and_wins_on_the_last() -> None:
     table = Table("triple-dice", stacks={"ann": 1000})
     table.play(*SHOOTER, A_CROWN, *["open betting", A_CROWN] * 3)
-    told = [each for each in table.events if type(each).__name__.startswith("Shooter")]
+    shooter_events = [each for each in table.events if type(each).__name__.startswith("Shooter")]
 
-    assert told == [
+    assert shooter_events == [
         *(events.ShooterAdvanced(player="ann", throws=throws) for throws in (1, 2, 3)),
         events.ShooterWon(player="ann", stake=100, winnings=900),
     ]
     assert table.state.shooter is None
 
 
-def test_the_shooters_bet_is_taken_at_the_first_throw_without_a_crown() -> None:
+def test_shooter_bet_is_lost_at_the_first_throw_without_a_crown() -> None:
     table = Table("triple-dice", stacks={"ann": 1000, "bob": 1000})
     table.play(*SHOOTER, A_CROWN, "open betting", "bob bets 50 on single:club")
     lost = [
@@ -164,7 +164,7 @@ must_bet = false
 
 
 @pytest.mark.parametrize(("dice", "left"), [(A_CROWN, 950), (NO_CROWN, 1050)])
-def test_a_throw_that_nobody_shoots_settles_the_bets_of_the_others(
+def test_throw_without_a_shooter_settles_the_other_bets(
     tmp_path: Path, dice: str, left: int
 ) -> None:
     file = tmp_path / "nobody-shoots.toml"
@@ -180,7 +180,7 @@ def test_a_throw_that_nobody_shoots_settles_the_bets_of_the_others(
 # --- voiding ------------------------------------------------------------------------------------
 
 
-def test_a_void_round_gives_back_every_bet_and_leaves_the_shooters() -> None:
+def test_void_round_returns_every_bet_except_the_shooter_bet() -> None:
     table = Table("triple-dice", readings={"no-throw": "return"}, stacks={"ann": 1000, "bob": 1000})
     table.play(*SHOOTER, "bob bets 50 on red", "ann bets 30 on red", "bob bets 5 on black")
     state, game = table.state, table.game
@@ -205,7 +205,7 @@ def test_a_void_round_gives_back_every_bet_and_leaves_the_shooters() -> None:
     ]
 
 
-def test_a_shooter_without_a_bet_gets_nothing_back() -> None:
+def test_void_round_returns_nothing_to_a_shooter_without_a_bet() -> None:
     table = Table("triple-dice", stacks={"ann": 1000})
     table.play(*SHOOTER[:3])
 
@@ -214,7 +214,7 @@ def test_a_shooter_without_a_bet_gets_nothing_back() -> None:
     ) == [events.RoundVoided(round=1, cause="a", bets="returned", returned=[], by=DEALER)]
 
 
-def test_bets_left_standing_go_back_when_the_table_closes() -> None:
+def test_bets_left_standing_are_returned_when_the_table_closes() -> None:
     table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"}, stacks={"ann": 1000})
     table.play("open betting", "ann bets 100 on big", "dealer reports tumbler-fault")
     assert (table.state.round, table.stack("ann")) == (None, 900)
@@ -243,7 +243,7 @@ def test_bets_left_standing_go_back_when_the_table_closes() -> None:
         ({"bob": -5, "ann": 5, "cat": 0}, {"ann": 5}, {}, [("ann", -5), ("bob", 5)], []),
     ],
 )
-def test_undoing_takes_what_the_stack_holds_and_pays_off_what_is_owed(
+def test_reversal_takes_from_the_stack_and_pays_off_debts(
     nets: dict[str, int],
     stacks: dict[str, int],
     owed: dict[str, int],
@@ -253,7 +253,7 @@ def test_undoing_takes_what_the_stack_holds_and_pays_off_what_is_owed(
     assert reverse_nets(nets, stacks, owed) == (transfers, owing)
 
 
-def two_rounds() -> Table:
+def table_after_two_rounds() -> Table:
     """Return a table at which ann has won 100 and then lost 200, and bob won 50."""
     table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
     table.play("open betting", "ann bets 100 on big", "dice 6 5 5")
@@ -261,7 +261,7 @@ def two_rounds() -> Table:
     return table
 
 
-def reversal(table: Table, *rounds: int, returned: bool = False) -> list[object]:
+def plan_reversal(table: Table, *rounds: int, returned: bool = False) -> list[object]:
     return list(
         reverse_rounds(
             table.game, table.state, list(rounds), "dice-damaged", SUPERVISOR, MANAGER, returned
@@ -269,8 +269,8 @@ def reversal(table: Table, *rounds: int, returned: bool = False) -> list[object]
     )
 
 
-def test_rounds_are_reversed_together() -> None:
-    (event,) = reversal(two_rounds(), 1, 2)
+def test_several_rounds_are_reversed_in_one_event() -> None:
+    (event,) = plan_reversal(table_after_two_rounds(), 1, 2)
 
     assert event == events.RoundsReversed(
         rounds=[1, 2],
@@ -280,16 +280,16 @@ def test_rounds_are_reversed_together() -> None:
         by=SUPERVISOR,
         approved_by=MANAGER,
     )
-    assert reversal(two_rounds()) == []
+    assert plan_reversal(table_after_two_rounds()) == []
 
 
-def test_a_round_is_reversed_once_and_only_if_it_was_settled() -> None:
-    table = two_rounds()
+def test_reversing_an_unsettled_or_already_reversed_round_is_refused() -> None:
+    table = table_after_two_rounds()
     with pytest.raises(Refusal) as unknown:
-        reversal(table, 3)
+        plan_reversal(table, 3)
     table.play("supervisor reports dice-damaged affecting 2 with shift-manager")
     with pytest.raises(Refusal) as again:
-        reversal(table, 1, 2)
+        plan_reversal(table, 1, 2)
 
     assert (unknown.value.code, unknown.value.facts) == (
         "round/unknown", {"unit": "round", "round": 3},
@@ -299,42 +299,66 @@ def test_a_round_is_reversed_once_and_only_if_it_was_settled() -> None:
     )  # fmt: skip
 
 
-def test_what_the_round_being_played_returns_pays_for_a_reversal() -> None:
-    table = two_rounds()
+def test_bets_returned_from_the_current_round_pay_for_a_reversal() -> None:
+    table = table_after_two_rounds()
     table.play("bob leaves with 1000", "open betting", "bob bets 40 on big")
 
     assert table.stack("bob") == 10
-    (alone,) = reversal(table, 2)
-    (with_bets,) = reversal(table, 2, returned=True)
+    (alone,) = plan_reversal(table, 2)
+    (with_bets,) = plan_reversal(table, 2, returned=True)
     assert isinstance(alone, events.RoundsReversed)
     assert isinstance(with_bets, events.RoundsReversed)
     assert (alone.owing, with_bets.owing) == ([("bob", 40)], [])
 
 
 @pytest.mark.parametrize(("credit", "short"), [(10_150 - 200, None), (10_150 - 195, 5)])
-def test_the_float_must_hold_what_a_reversal_pays(credit: int, short: int | None) -> None:
+def test_reversal_refund_that_exceeds_the_float_is_refused(credit: int, short: int | None) -> None:
     table = Table(stacks={"ann": 1000}, float_amount=10_950)
     table.play("open betting", "ann bets 200 on big", "dice 1 1 2", f"credit {credit}")
 
     assert table.state.float_amount == 10_150 - credit
     if short is None:
-        assert reversal(table, 1)
+        assert plan_reversal(table, 1)
     else:
         with pytest.raises(Refusal) as refused:
-            reversal(table, 1)
+            plan_reversal(table, 1)
         assert (refused.value.code, refused.value.facts) == ("float/short", {"short": short})
 
 
 @pytest.mark.parametrize(("float_amount", "short"), [(200, None), (195, 5)])
-def test_what_a_player_comes_to_owe_pays_nobody(float_amount: int, short: int | None) -> None:
+def test_new_debt_of_one_player_does_not_fund_refunds_to_others(
+    float_amount: int, short: int | None
+) -> None:
     table = Table(stacks={"ann": 1000, "bob": 1000}, float_amount=10_000)
     table.play("open betting", "ann bets 100 on big", "bob bets 200 on small", "dice 6 5 5",
                "ann leaves with 1100", f"credit {8100 - float_amount}")  # fmt: skip
 
     assert table.state.float_amount == float_amount
     if short is None:
-        assert reversal(table, 1)
+        assert plan_reversal(table, 1)
     else:
         with pytest.raises(Refusal) as refused:
-            reversal(table, 1)
+            plan_reversal(table, 1)
         assert refused.value.facts == {"short": short}
+
+
+def test_refused_reversal_succeeds_after_a_fill() -> None:
+    table = Table("sg-rws-tai-sai-v6/a", stacks={"ann": 1000}, float_amount=1000)
+    table.play("open betting", "ann bets 500 on big", "dice 1 1 2", "credit 500")
+    refusal = table.expect_refusal("supervisor reports dice-damaged affecting 1 with shift-manager")
+
+    assert (refusal.code, refusal.facts) == ("float/short", {"short": 500})
+    table.play("fill 500", "supervisor reports dice-damaged affecting 1 with shift-manager")
+    assert table.stack("ann") == 1000
+
+
+def test_losers_and_winners_are_listed_in_layout_order() -> None:
+    table = Table("sg-rws-tai-sai-v6/a")
+    table.play("open betting", "ann bets 50 on single:6", "ann bets 50 on total:17",
+               "ann bets 50 on small", "ann bets 50 on big", "ann bets 50 on domino:5-6",
+               "dice 6 6 5")  # fmt: skip
+    (losers,) = (each for each in table.events if isinstance(each, events.LosersCollected))
+    (winners,) = (each for each in table.events if isinstance(each, events.WinnersPaid))
+
+    assert [spot for spot, *_ in losers.bets] == ["small"]
+    assert [spot for spot, *_ in winners.bets] == ["big", "total:17", "domino:5-6", "single:6"]

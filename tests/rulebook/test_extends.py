@@ -1,4 +1,4 @@
-"""A rulebook that builds on another: it names what it changes, and nothing else."""
+"""Rulebooks that extend another: inherited values, changes and removals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rulebook.small_book import BOOK, loaded, refused
+from tests.rulebook.small_rulebook import BOOK, expect_error, load_book
 from threedice import Game, RulebookError, load
 from threedice.rulebook import load_rulebook
 
@@ -17,24 +17,24 @@ MACAU = 'extends = "macau-sic-bo"\nid = "mine"\ntitle = "Mine"\n'
 CROWN = 'extends = "crown-and-anchor"\nid = "mine"\ntitle = "Mine"\n'
 
 
-def beside(folder: Path, name: str, text: str) -> None:
+def write_book(folder: Path, name: str, text: str) -> None:
     (folder / f"{name}.toml").write_text(text, encoding="utf-8")
 
 
-def odds(game: Game, box: str) -> list[str]:
+def odds_of_box(game: Game, box: str) -> list[str]:
     return [str(line.odds) for line in game.box(box).lines]
 
 
-# --- what works ---------------------------------------------------------------------------------
+# --- accepted -----------------------------------------------------------------------------------
 
 
-def test_a_book_of_ours_with_one_payment_changed_is_another_game(tmp_path: Path) -> None:
+def test_extended_book_with_changed_odds_is_another_game(tmp_path: Path) -> None:
     ours = load("macau-sic-bo/main")
-    mine = loaded(tmp_path, MACAU + 'pay_tables.main.rows.big.odds = "19 to 20"')
+    mine = load_book(tmp_path, MACAU + 'pay_tables.main.rows.big.odds = "19 to 20"')
 
     assert mine.id == "mine/main"
     assert mine.unit == 20
-    assert odds(mine, "big") == ["19 to 20"]
+    assert odds_of_box(mine, "big") == ["19 to 20"]
     assert set(mine.payoffs["big"]) == {19, -20}
     for box, row in ours.payoffs.items():
         if box != "big":
@@ -46,69 +46,69 @@ def test_a_book_of_ours_with_one_payment_changed_is_another_game(tmp_path: Path)
 def test_a_changed_payment_under_an_inherited_id_is_refused(tmp_path: Path) -> None:
     text = 'extends = "macau-sic-bo"\npay_tables.main.rows.big.odds = "2 to 1"'
 
-    assert refused(tmp_path, text).key == "id"
+    assert expect_error(tmp_path, text).key == "id"
 
 
-def test_a_file_beside_can_be_extended_and_that_one_again(tmp_path: Path) -> None:
-    beside(tmp_path, "first", BOOK)
-    beside(
+def test_book_can_extend_a_book_that_extends_another(tmp_path: Path) -> None:
+    write_book(tmp_path, "first", BOOK)
+    write_book(
         tmp_path,
         "second",
         'extends = "first"\nid = "second"\npay_tables.full.rows.run.odds = "8 to 1"',
     )
 
-    third = loaded(
+    third = load_book(
         tmp_path, 'extends = "second"\nid = "third"\npay_tables.full.rows.group.odds = "7 to 1"'
     )
 
     assert third.id == "third/main"
-    assert odds(third, "run") == ["8 to 1"]
-    assert odds(third, "group:1-2-3") == ["7 to 1"]
-    assert odds(third, "domino:1-2") == ["5 to 1"]
+    assert odds_of_box(third, "run") == ["8 to 1"]
+    assert odds_of_box(third, "group:1-2-3") == ["7 to 1"]
+    assert odds_of_box(third, "domino:1-2") == ["5 to 1"]
 
 
-def test_a_file_beside_is_preferred_to_a_book_of_ours(tmp_path: Path) -> None:
-    beside(tmp_path, "macau-sic-bo", BOOK)
+def test_file_in_the_same_folder_is_preferred_to_a_shipped_book(tmp_path: Path) -> None:
+    write_book(tmp_path, "macau-sic-bo", BOOK)
 
-    assert "run" in loaded(tmp_path, MACAU).boxes
+    assert "run" in load_book(tmp_path, MACAU).boxes
 
 
-def test_title_and_version_may_be_repeated(tmp_path: Path) -> None:
+def test_inherited_title_and_version_may_be_repeated(tmp_path: Path) -> None:
     text = 'extends = "macau-sic-bo"\nid = "mine"\ntitle = "Sic Bo (Macau)"\nversion = "1"'
 
-    assert loaded(tmp_path, text).id == "mine/main"
+    assert load_book(tmp_path, text).id == "mine/main"
 
 
-def test_removed_keys_are_gone(tmp_path: Path) -> None:
+def test_removed_readings_are_not_in_the_game(tmp_path: Path) -> None:
     text = 'extends = "triple-dice"\nid = "mine"\nremoves = ["readings.outside", "readings.calls"]'
 
-    game = loaded(tmp_path, text, "mat")
+    game = load_book(tmp_path, text, "mat")
 
     gone = set(load("triple-dice/mat").readings) - set(game.readings)
     assert gone == {"outside", "calls"}
 
 
-def test_a_removed_key_may_be_quoted_where_it_holds_a_dot(tmp_path: Path) -> None:
-    beside(tmp_path, "first", BOOK + '"8.1" = { status = "definition", summary = "Words." }\n')
+def test_removed_key_with_a_dot_may_be_quoted(tmp_path: Path) -> None:
+    write_book(tmp_path, "first", BOOK + '"8.1" = { status = "definition", summary = "Words." }\n')
     text = 'extends = "first"\nid = "mine"\nremoves = [\'clauses."8.1"\']'
 
-    game = loaded(tmp_path, text)
+    game = load_book(tmp_path, text)
 
     assert "8.1" not in game.summaries
     assert "7" in game.summaries
 
 
-def test_a_removed_value_may_be_given_anew(tmp_path: Path) -> None:
+def test_removed_value_may_be_defined_again(tmp_path: Path) -> None:
     text = MACAU + (
         'removes = ["wagers.small.wins"]\nwagers.small.wins = { when = "total-is", of = [9] }'
     )
 
-    assert len(set(loaded(tmp_path, text).payoffs["small"])) == 2
+    assert len(set(load_book(tmp_path, text).payoffs["small"])) == 2
 
 
-def test_a_clause_comes_from_the_book_that_words_it(tmp_path: Path) -> None:
+def test_origin_of_a_clause_is_the_book_that_states_it(tmp_path: Path) -> None:
     text = MACAU + 'clauses."5".summary = "Other odds."'
-    loaded(tmp_path, text)
+    load_book(tmp_path, text)
 
     origin = load_rulebook(str(tmp_path / "my-game.toml")).origin
 
@@ -116,15 +116,15 @@ def test_a_clause_comes_from_the_book_that_words_it(tmp_path: Path) -> None:
     assert origin["4.1"] == "macau-sic-bo"
 
 
-def test_a_layout_like_another_is_drawn_alike_but_for_its_differences(tmp_path: Path) -> None:
-    beside(tmp_path, "first", BOOK)
+def test_layout_like_another_copies_its_geometry_except_its_own_changes(tmp_path: Path) -> None:
+    write_book(tmp_path, "first", BOOK)
     layout = (
         '[layouts.twin]\ntitle = "T"\nclause = "1.1"\npay_table = "full"\nlike = "first/main"\n'
         "blocks.evens.at = [300, 0]\n\n"
     )
     text = BOOK.replace("[layouts.short]", f"{layout}[layouts.short]")
 
-    main, twin = loaded(tmp_path, text).felt, loaded(tmp_path, text, "twin").felt
+    main, twin = load_book(tmp_path, text).felt, load_book(tmp_path, text, "twin").felt
 
     assert main is not None
     assert twin is not None
@@ -132,11 +132,11 @@ def test_a_layout_like_another_is_drawn_alike_but_for_its_differences(tmp_path: 
     assert moved == {"small", "big"}
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- refused ------------------------------------------------------------------------------------
 
 
 def test_extending_an_unknown_book_is_refused_with_nearest_book(tmp_path: Path) -> None:
-    error = refused(tmp_path, 'extends = "macau-sicbo"')
+    error = expect_error(tmp_path, 'extends = "macau-sicbo"')
 
     assert error.key == "extends"
     assert "'macau-sicbo'" in error.problem
@@ -151,12 +151,12 @@ def test_extending_an_unknown_book_is_refused_with_nearest_book(tmp_path: Path) 
         f'"{"a" * 300}"',
     ],
 )  # fmt: skip
-def test_extending_what_is_no_book_is_refused(tmp_path: Path, value: str) -> None:
-    assert refused(tmp_path, f'extends = {value}\nid = "mine"').key == "extends"
+def test_extends_value_that_names_no_book_is_refused(tmp_path: Path, value: str) -> None:
+    assert expect_error(tmp_path, f'extends = {value}\nid = "mine"').key == "extends"
 
 
 @pytest.mark.parametrize("name", ["my-game", "./my-game", "../here/my-game"])
-def test_a_book_that_extends_itself_is_refused(tmp_path: Path, name: str) -> None:
+def test_book_that_extends_itself_is_refused(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "my-game.toml").write_text(f'extends = "{name}"\nid = "mine"', encoding="utf-8")
@@ -167,32 +167,32 @@ def test_a_book_that_extends_itself_is_refused(tmp_path: Path, name: str) -> Non
     assert "cycle" in caught.value.remedy
 
 
-def test_books_that_extend_one_another_are_refused(tmp_path: Path) -> None:
-    beside(tmp_path, "other", 'extends = "my-game"\nid = "other"')
+def test_books_that_extend_each_other_are_refused(tmp_path: Path) -> None:
+    write_book(tmp_path, "other", 'extends = "my-game"\nid = "other"')
 
     with pytest.raises(RulebookError) as caught:
-        loaded(tmp_path, 'extends = "other"\nid = "mine"')
+        load_book(tmp_path, 'extends = "other"\nid = "mine"')
     assert caught.value.file == str(tmp_path / "other.toml")
     assert caught.value.key == "extends"
     assert "cycle" in caught.value.remedy
 
 
-def test_layouts_like_one_another_are_refused(tmp_path: Path) -> None:
-    beside(
+def test_layouts_like_each_other_are_refused(tmp_path: Path) -> None:
+    write_book(
         tmp_path,
         "other",
         BOOK.replace("[layouts.short]", '[layouts.short]\nlike = "my-game/main"'),
     )
     with pytest.raises(RulebookError) as caught:
-        loaded(tmp_path, BOOK.replace("[layouts.short]", '[layouts.short]\nlike = "other/main"'))
+        load_book(tmp_path, BOOK.replace("[layouts.short]", '[layouts.short]\nlike = "other/main"'))
     assert caught.value.key == "layouts.short.like"
 
 
-def test_a_fault_of_the_extended_file_is_laid_at_its_door(tmp_path: Path) -> None:
-    beside(tmp_path, "first", BOOK.replace("throws = 2", "throw = 2"))
+def test_error_in_an_extended_file_names_that_file(tmp_path: Path) -> None:
+    write_book(tmp_path, "first", BOOK.replace("throws = 2", "throw = 2"))
 
     with pytest.raises(RulebookError) as caught:
-        loaded(tmp_path, 'extends = "first"\nid = "mine"')
+        load_book(tmp_path, 'extends = "first"\nid = "mine"')
     assert caught.value.file == str(tmp_path / "first.toml")
     assert caught.value.key == "wagers.run.throw"
 
@@ -208,7 +208,7 @@ def test_a_fault_of_the_extended_file_is_laid_at_its_door(tmp_path: Path) -> Non
     ],
 )
 def test_repeating_an_inherited_value_is_refused(tmp_path: Path, line: str, key: str) -> None:
-    error = refused(tmp_path, MACAU + line)
+    error = expect_error(tmp_path, MACAU + line)
 
     assert error.key == key
     assert "repeats" in error.problem
@@ -233,26 +233,28 @@ def test_repeating_an_inherited_value_is_refused(tmp_path: Path, line: str, key:
         ('wagers.small.clause = "9.9"', "wagers.small"),
     ],
 )
-def test_a_change_is_read_as_strictly_as_a_whole_book(tmp_path: Path, line: str, key: str) -> None:
-    assert refused(tmp_path, MACAU + line).key == key
+def test_invalid_change_to_an_extended_book_is_refused_at_its_key(
+    tmp_path: Path, line: str, key: str
+) -> None:
+    assert expect_error(tmp_path, MACAU + line).key == key
 
 
-def test_a_change_of_the_wrong_type_is_not_called_a_repetition(tmp_path: Path) -> None:
-    error = refused(tmp_path, MACAU + "procedure.steps.tumble.covered = 1")
+def test_change_of_the_wrong_type_is_not_reported_as_a_repetition(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, MACAU + "procedure.steps.tumble.covered = 1")
 
     assert "repeats" not in error.problem
 
 
-def test_a_key_without_end_is_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path, f"{MACAU}x{'.x' * 3000} = 1").key.startswith("the file")
+def test_deeply_nested_key_is_refused(tmp_path: Path) -> None:
+    assert expect_error(tmp_path, f"{MACAU}x{'.x' * 3000} = 1").key.startswith("the file")
 
 
 @pytest.mark.parametrize(
     "key",
     ["nope", "readings", "wagers.small.throws", "wagers.single.wins.when", "clauses.3.1", "id.x"],
 )
-def test_removing_something_that_is_not_there_is_refused(tmp_path: Path, key: str) -> None:
-    error = refused(tmp_path, f'{MACAU}removes = ["{key}"]')
+def test_removing_an_absent_key_is_refused(tmp_path: Path, key: str) -> None:
+    error = expect_error(tmp_path, f'{MACAU}removes = ["{key}"]')
 
     assert error.key == "removes"
     assert f"{key} is not in the extended book" in error.problem
@@ -263,18 +265,18 @@ def test_removing_something_that_is_not_there_is_refused(tmp_path: Path, key: st
     ["5", "true", "1.5", "{}", '"wagers.double"', '[""]', '["a b"]', '["#"]', '["opening #"]',
      '["call = 1 #"]', "[5]", "[[]]", "[{}]"],
 )  # fmt: skip
-def test_removing_what_is_no_key_is_refused(tmp_path: Path, value: str) -> None:
-    assert refused(tmp_path, f"{MACAU}removes = {value}").key == "removes"
+def test_removes_entry_that_is_not_a_key_is_refused(tmp_path: Path, value: str) -> None:
+    assert expect_error(tmp_path, f"{MACAU}removes = {value}").key == "removes"
 
 
-def test_a_text_in_place_of_a_list_of_keys_is_not_read_letter_by_letter(tmp_path: Path) -> None:
-    error = refused(tmp_path, f'{MACAU}removes = "wagers.double"')
+def test_removes_string_is_not_read_as_a_list_of_letters(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, f'{MACAU}removes = "wagers.double"')
 
     assert not error.problem.startswith("w is not")
 
 
 def test_removing_without_extending_is_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path, 'removes = ["wagers.run"]\n' + BOOK)
+    error = expect_error(tmp_path, 'removes = ["wagers.run"]\n' + BOOK)
 
     assert error.key == "removes"
     assert "extends" in error.remedy
@@ -290,10 +292,10 @@ def test_removing_without_extending_is_refused(tmp_path: Path) -> None:
         ("procedure.steps.uncover", "procedure.order", "uncover"),
     ],
 )
-def test_removing_what_is_still_needed_is_refused(
+def test_removing_a_referenced_key_is_refused(
     tmp_path: Path, removed: str, key: str, problem: str
 ) -> None:
-    error = refused(tmp_path, f'{MACAU}removes = ["{removed}"]')
+    error = expect_error(tmp_path, f'{MACAU}removes = ["{removed}"]')
 
     assert error.key == key
     assert problem in error.problem
@@ -302,25 +304,25 @@ def test_removing_what_is_still_needed_is_refused(
 # --- geometry taken from another game, and then extended ----------------------------------------
 
 
-def test_a_wager_and_its_place_can_be_removed_from_a_layout_like_another(tmp_path: Path) -> None:
+def test_wager_and_its_block_can_be_removed_from_a_layout_like_another(tmp_path: Path) -> None:
     places = [f"layouts.main.{part}.doubles-{side}" for part in ("blocks", "legends")
               for side in ("left", "right")]  # fmt: skip
     removed = ["wagers.double", "pay_tables.main.rows.double", *places]
 
-    game = loaded(tmp_path, f"{MACAU}removes = {removed}")
+    game = load_book(tmp_path, f"{MACAU}removes = {removed}")
 
     assert not [box for box in game.boxes if box.startswith("double")]
 
 
-def test_an_extended_file_elsewhere_finds_what_lies_beside_it(tmp_path: Path) -> None:
+def test_extended_file_resolves_names_in_its_own_folder(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
-    beside(folder, "felt", BOOK)
+    write_book(folder, "felt", BOOK)
     blocks = BOOK[BOOK.index("size = [600, 300]") : BOOK.index("[layouts.short]")]
     like = BOOK.replace(blocks, 'clause = "1.1"\nlike = "felt/main"\n\n')
-    beside(folder, "first", like)
+    write_book(folder, "first", like)
 
-    game = loaded(tmp_path, 'extends = "theirs/first"\nid = "mine"')
+    game = load_book(tmp_path, 'extends = "theirs/first"\nid = "mine"')
 
     assert game.felt is not None
 
@@ -330,18 +332,20 @@ def test_an_extended_file_elsewhere_finds_what_lies_beside_it(tmp_path: Path) ->
 
 @pytest.mark.parametrize("when", ["total-odd", "total-even", "total-is"])
 def test_total_of_symbols_is_refused(tmp_path: Path, when: str) -> None:
-    error = refused(tmp_path, f'{CROWN}wagers.single.wins = "{when}"')
+    error = expect_error(tmp_path, f'{CROWN}wagers.single.wins = "{when}"')
 
     assert (error.key, error.clause) == ("wagers.single", "4")
     assert "not numbers" in error.problem
 
 
 def test_call_of_the_total_of_symbols_is_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path, f'{CROWN}call.total = "total {{total}}"').key.startswith("call")
+    assert expect_error(tmp_path, f'{CROWN}call.total = "total {{total}}"').key.startswith("call")
 
 
 def test_unknown_symbol_is_refused_with_nearest_symbol(tmp_path: Path) -> None:
-    error = refused(tmp_path, f'{CROWN}wagers.single.wins = {{ when = "count", of = ["crow"] }}')
+    error = expect_error(
+        tmp_path, f'{CROWN}wagers.single.wins = {{ when = "count", of = ["crow"] }}'
+    )
 
     assert (error.key, error.clause) == ("wagers.single", "4")
     assert "'crow'" in error.problem

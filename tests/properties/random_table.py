@@ -1,6 +1,6 @@
-"""A table under random commands: mostly what would ordinarily come next, often nonsense.
+"""A table under random commands, with the invariants that must hold after each.
 
-Everything is drawn from one seeded generator, so that a seed and a number of steps replay exactly.
+One seeded generator draws everything, so that a seed and a number of steps replay exactly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.oracle import brute_force as oracle
-from tests.properties.asking import Asker
-from tests.properties.ordinary import PLAYERS
+from tests.properties.command_generator import CommandGenerator
+from tests.properties.likely_commands import PLAYERS
+from threedice import shipped_games
 from threedice.dice import index
 from threedice.money import Balances
 from threedice.table import (
@@ -35,8 +36,16 @@ if TYPE_CHECKING:
     from threedice.table.limits import LimitMode
 
 
-class Driven(Asker):
-    """One table, the commands it is given, and what must hold after each."""
+GAMES_AND_READINGS: list[tuple[str, dict[str, str]]] = [(game, {}) for game in shipped_games()] + [
+    ("sg-rws-tai-sai-v6/e", {"areas": "per-area", "pro-rata": "absorb"}),
+    ("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb", "minimum": "box-total", "available": "placed"}),
+    ("nz-tai-sai-2008/1", {"no-spin": "stand"}),
+    ("triple-dice/mat", {"no-throw": "return", "outside": "per-die", "double": "exact-pair"}),
+]
+
+
+class RandomTable(CommandGenerator):
+    """A table that receives random commands and checks its invariants after each."""
 
     def __init__(self, game: Game, mode: LimitMode, seed: int) -> None:
         self.game, self.mode, self.random = game, mode, Random(seed)
@@ -47,22 +56,22 @@ class Driven(Asker):
         self.allowed: dict[str, int] = {}
 
     def step(self) -> None:
-        """Ask one thing of the table and check what must hold."""
+        """Send one command and check the invariants."""
         chance = self.random.random()
-        command = self.rare() if chance < 0.2 else None
+        command = self.rare_command() if chance < 0.2 else None
         if 0.77 < chance < 0.8:
-            command = self.of_any_kind()
+            command = self.sample_command()
         if command is None:
-            command = self.ordinary() if chance < 0.8 else self.arbitrary()
+            command = self.likely_command() if chance < 0.8 else self.arbitrary_command()
         before = repr(self.state)
         try:
             events = decide(self.game, self.state, command)
         except Refusal as refusal:
-            self.must_be(before)
+            self.check_unchanged(before)
             self.counts[refusal.code] += 1
             self.counts["refused"] += 1
             return
-        self.must_be(before)
+        self.check_unchanged(before)
         self.counts["accepted"] += 1
         for event in events:
             self.check_before(event)
@@ -72,14 +81,14 @@ class Driven(Asker):
             self.counts[type(event).__name__] += 1
         self.check()
 
-    def must_be(self, before: str) -> None:
-        """Deciding has changed nothing."""
+    def check_unchanged(self, before: str) -> None:
+        """Check that deciding a command has not changed the state."""
         assert repr(self.state) == before
 
-    # --- what must hold -------------------------------------------------------------------------
+    # --- invariants -----------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Money is where the state says it is, and sums to zero."""
+        """Check that balances equal the state and sum to zero."""
         state, balances = self.state, self.balances
         assert sum(balances.values()) == 0
         assert balances.get("float", 0) == state.float_amount
@@ -95,7 +104,7 @@ class Driven(Asker):
                 assert state.round.totals[spot] == sum(bet.total for bet in bets.values())
 
     def on_layout(self) -> int:
-        """Return what the bets that are recorded add up to."""
+        """Return the sum of the recorded bets."""
         state = self.state
         layouts = [state.round.bets if state.round else {}]
         layouts += [state.standing[0]] if state.standing else []
@@ -111,7 +120,7 @@ class Driven(Asker):
         return laid + (state.shooter.stake if state.shooter else 0)
 
     def check_before(self, event: AnyEvent) -> None:
-        """What an event says agrees with the documents and with what lies on the layout."""
+        """Compare an event with the oracle and with the bets on the layout."""
         state = self.state
         match event:
             case table_events.RoundVoided(bets="returned"):
@@ -133,7 +142,7 @@ class Driven(Asker):
                 pass
 
     def check_returned(self, event: table_events.RoundVoided) -> None:
-        """A void round returns to everyone exactly what he staked."""
+        """Check that a void round returns to each player exactly their stakes."""
         state = self.state
         bets = state.round.bets if state.round else state.standing[0] if state.standing else {}
         staked, returned = Counter[str](), Counter[str]()
@@ -148,14 +157,14 @@ class Driven(Asker):
         assert returned == staked
 
     def net(self, spot: str, roll: tuple[int, int, int]) -> Fraction:
-        """Return what the documents say a unit on a spot brings; of a user's game, its matrix."""
+        """Return the net win of a unit on a spot: by the oracle or a user game's matrix."""
         if self.game.id in oracle.GAMES:
             readings = self.game.readings
             return Fraction(oracle.net(self.game.id, box_of(spot), roll, readings))
         return Fraction(self.game.payoffs[box_of(spot)][index(roll)], self.game.unit)
 
     def remember_allowed(self) -> None:
-        """Note what each spot may play, by the stakes as they were laid."""
+        """Record the permitted total of each spot before stakes are apportioned."""
         policy, state = self.game.facts.limits, self.state
         self.allowed = {}
         if policy.maximum.scope == "box" and policy.pro_rata and state.limits:
@@ -165,7 +174,7 @@ class Driven(Asker):
             }
 
     def check_played(self) -> None:
-        """No spot plays more than is permitted, but for exempt stakes and the minimum's floor."""
+        """Check that no spot plays more than permitted, except exempt stakes and minimum floors."""
         current, limits = self.state.current, self.state.limits
         for spot, allowed in self.allowed.items():
             least = limits.for_box(box_of(spot)).minimum if limits else 0
@@ -174,7 +183,7 @@ class Driven(Asker):
             assert current.totals[spot] <= allowed + floors
 
     def finish(self) -> None:
-        """The events alone lead to the same state, can be told, and explain what was paid."""
+        """Check that events replay to the same state, can be described, and explain payouts."""
         assert replay(self.events) == self.state
         assert all(describe_events(self.game, self.events))
         paid = [
@@ -186,3 +195,12 @@ class Driven(Asker):
         for bet, stake, winnings in self.random.sample(paid, min(len(paid), 2)):
             text = " ".join(explain(self.game, self.events, bet))
             assert f" pays {winnings}; {stake} is handed back." in text
+
+
+def run_random_table(game: Game, mode: LimitMode, seed: int, steps: int) -> RandomTable:
+    """Send a number of random commands to a table, then check its history."""
+    table = RandomTable(game, mode, seed)
+    for _ in range(steps):
+        table.step()
+    table.finish()
+    return table

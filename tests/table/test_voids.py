@@ -1,0 +1,231 @@
+"""Void and abandoned rounds: whether bets are returned or stand, and who may void."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from tests.table.table_driver import DEALER, Table, replace_facts, table_on_changed_game
+from threedice.table import Refusal, commands, events
+from threedice.table.settlement import reverse_nets
+
+if TYPE_CHECKING:
+    from threedice.rulebook import Game
+
+
+def replace_void_rules(game: Game, fate: Any, **irregularities: Any) -> Game:
+    """Return a copy of a game with another void rule and these irregularities."""
+    procedure = game.facts.procedure
+    void = msgspec.structs.replace(procedure.void, bets=fate)
+    return replace_facts(
+        game,
+        procedure=msgspec.structs.replace(procedure, void=void),
+        irregularities=irregularities,
+    )
+
+
+@pytest.mark.parametrize(
+    ("usual", "stated", "stack"),
+    [
+        ("stand", "returned", 2000),
+        ("returned", "stand", 1950),
+        ("returned", "locked", 1950),
+        ("returned", None, 2000),
+        ("stand", None, 1950),
+    ],
+)
+def test_bets_rule_of_an_irregularity_overrides_the_procedures_rule(
+    usual: str, stated: Any, stack: int
+) -> None:
+    game = Table().game
+    rule = msgspec.structs.replace(game.facts.irregularities["dice-not-flat"], bets=stated)
+    table = table_on_changed_game(replace_void_rules(game, usual, **{"dice-not-flat": rule}))
+
+    table.play("open betting", "ann bets 50 on big", "dealer reports dice-not-flat")
+
+    assert table.stack("ann") == stack
+
+
+@pytest.mark.parametrize(("usual", "stack"), [("returned", 2000), ("stand", 1950)])
+def test_abandoned_round_without_an_interruption_rule_follows_the_void_rule(
+    usual: str, stack: int
+) -> None:
+    table = table_on_changed_game(replace_void_rules(Table().game, usual))
+    table.play("open betting", "ann bets 50 on big")
+
+    table.send(commands.AbandonRound(by=DEALER, reason="the lights went out"))
+
+    assert table.state.round is None
+    assert table.stack("ann") == stack
+
+
+def test_reversal_is_paid_from_the_stack_before_it_becomes_debt() -> None:
+    assert reverse_nets({"ann": 100}, {"ann": 60}, {"ann": 500}) == ([("ann", -100)], [("ann", 40)])
+    assert reverse_nets({"ann": 100}, {"ann": 160}, {"ann": 500}) == ([("ann", -100)], [])
+    assert reverse_nets({"ann": -100}, {"ann": 160}, {"ann": 500}) == (
+        [("ann", 100)],
+        [("ann", -100)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason", "code"),
+    [
+        (["open betting"], " ", "reason/missing"),
+        ([], "the lights went out", "irregularity/not-now"),
+        (
+            ["open betting", "close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4"],
+            "the lights went out",
+            "irregularity/not-now",
+        ),
+        (
+            [
+                "open betting",
+                "close betting",
+                "tumbles 3 times",
+                "uncover the dice",
+                "dealer reports interruption knowing 6 5 4",
+            ],
+            "the dice are bad for us",
+            "irregularity/not-now",
+        ),
+    ],
+)
+def test_abandoning_a_round_without_reason_or_with_known_dice_is_refused(
+    lines: list[str], reason: str, code: str
+) -> None:
+    table = Table()
+    table.play(*lines)
+
+    with pytest.raises(Refusal) as refused:
+        table.send(commands.AbandonRound(by=DEALER, reason=reason))
+
+    assert refused.value.code == code
+
+
+CONFIRMED = ("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+             "uncover the dice", "dealer reports interruption knowing 6 5 4")  # fmt: skip
+
+
+def test_table_with_confirmed_dice_cannot_be_closed() -> None:
+    table = Table()
+    table.play(*CONFIRMED)
+
+    assert table.expect_refusal("close the table").code == "table/round-open"
+
+
+def test_voiding_confirmed_dice_needs_a_second_person() -> None:
+    table = Table()
+    table.play(*CONFIRMED)
+
+    assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
+
+
+def test_confirmed_dice_cannot_be_thrown_again() -> None:
+    table = Table("triple-dice")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 5 on shooter", "close betting", "ann throws",
+               "dealer reports interruption knowing crown club heart")  # fmt: skip
+
+    assert table.expect_refusal("dealer reports dice-not-flat").code == "irregularity/not-now"
+
+
+def test_round_with_one_unknowable_die_can_be_abandoned() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "uncover the dice", "dealer reports interruption knowing 6 5")  # fmt: skip
+    assert table.state.round is not None
+
+    table.send(commands.AbandonRound(by=DEALER, reason="the third die was knocked off the table"))
+
+    assert table.stack("ann") == 2000
+
+
+def test_abandoning_a_round_locks_the_table_where_an_interruption_does() -> None:
+    table = Table("nz-tai-sai-2008/1")
+    table.play("open betting", "ann bets 50 on big")
+
+    table.send(commands.AbandonRound(by=DEALER, reason="the lights went out"))
+
+    assert table.state.locked == "interruption"
+    assert table.stack("ann") == 2000
+
+
+def test_throw_voided_by_closing_the_table_keeps_its_number() -> None:
+    table = Table("triple-dice")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 50 on shooter", "dice crown crown heart")  # fmt: skip
+    void, _ = table.play("close the table")
+    assert isinstance(void, events.RoundVoided)
+    assert void.round == 2
+
+    assert table.state.rounds == 2
+
+
+@pytest.mark.parametrize("fate", ["returned", "stand"])
+def test_void_by_an_irregularity_without_a_bets_rule_uses_the_procedures_rule(fate: Any) -> None:
+    game = Table().game
+    procedure = msgspec.structs.replace(
+        game.facts.procedure, void=msgspec.structs.replace(game.facts.procedure.void, bets=fate)
+    )
+    silent = {
+        name: msgspec.structs.replace(rule, bets=None)
+        for name, rule in game.facts.irregularities.items()
+    }
+    table = table_on_changed_game(replace_facts(game, procedure=procedure, irregularities=silent))
+
+    table.play("open betting", "ann bets 50 on big", "dealer reports dice-not-flat")
+
+    assert table.stack("ann") == (2000 if fate == "returned" else 1950)
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.6", "sg-rws-tai-sai-v6 5.12")
+def test_damaged_dice_found_during_payout_void_the_round_for_winners_and_losers() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 100 on big", "bob bets 300 on small", "close betting")
+    table.play(
+        "tumbles 3 times", "uncover the dice", "call 6 5 4", "enters 6 5 4", "light the areas"
+    )
+    table.play("collect the losers")
+
+    table.play("supervisor reports dice-damaged with shift-manager")
+
+    assert (table.stack("ann"), table.stack("bob")) == (2000, 2000)
+    assert table.state.round is None
+    assert table.state.float_amount == 1_000_000 - 6000
+    assert (
+        table.expect_refusal("supervisor reports dice-damaged affecting 1 with shift-manager").code
+        == "round/reversed"
+    )
+
+
+def test_damaged_dice_void_the_current_and_an_earlier_round_together() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4")
+    table.play(
+        "open betting",
+        "ann bets 400 on small",
+        "close betting",
+        "tumbles 3 times",
+        "uncover the dice",
+    )
+    table.play("call 6 5 4", "enters 6 5 4", "light the areas", "collect the losers")
+
+    table.play("supervisor reports dice-damaged affecting 1 2 with shift-manager")
+
+    assert table.stack("ann") == 2000
+    assert table.state.reversed == {1, 2}
+
+
+def test_void_after_the_call_records_a_second_person() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "uncover the dice", "call 6 6 5")  # fmt: skip
+
+    assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
+    (void,) = table.play("dealer reports dice-not-flat with supervisor")
+    assert isinstance(void, events.RoundVoided)
+    assert void.approved_by is not None
+    assert (void.by.id, void.approved_by.id) == ("dealer", "supervisor")
