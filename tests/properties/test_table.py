@@ -54,7 +54,6 @@ def test_invariants_hold_under_random_commands(
     run_random_table(load(*game), mode, seed, steps)
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", ["refuse", "record"])
 @pytest.mark.parametrize(("name", "readings"), GAMES_AND_READINGS)
 def test_invariants_hold_in_long_random_runs(
@@ -63,7 +62,6 @@ def test_invariants_hold_in_long_random_runs(
     play_long_runs(load(name, readings), mode)
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", ["refuse", "record"])
 def test_invariants_hold_in_long_random_runs_with_fractional_odds(
     tmp_path: Path, mode: LimitMode
