@@ -28,7 +28,7 @@ quick: .venv/ready
 
 # Three groups at a time keep two cores busy: tests also wait. Each prints its output when it is done.
 test: export THREEDICE_REQUIRE_ALL := 1
-test: .venv/ready tools
+test: .venv/ready tools $(PACKAGES)
 	$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target $(GROUPS)
 
 # The programs that tests need besides Python: a PostgreSQL server, Chromium and nginx.
