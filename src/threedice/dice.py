@@ -101,7 +101,7 @@ class FaceNames:
 
     @property
     def are_numbers(self) -> bool:
-        """Whether the faces are numbers, so that a roll has a total."""
+        """True if the faces are numbers, so that a roll has a total."""
         return self.names == ("1", "2", "3", "4", "5", "6")
 
     def name(self, number: int) -> str:

@@ -40,9 +40,9 @@ class CommandFacts(NamedTuple):
     second_person: str = ""
     may_go_alone: bool = False
     as_shooter: bool = False
-    """Whether a player who sends it acts as the shooter."""
+    """True if a player who sends it acts as the shooter."""
     house_deals: bool = False
-    """Whether only the house may send it at an automatic table: it handles dice or chips."""
+    """True if only the house may send it at an automatic table: it handles dice or chips."""
 
 
 HOUSE_ONLY: Final = CommandFacts((), "nobody")

@@ -1,4 +1,4 @@
-"""What is not deterministic about a running house: time, randomness and threads.
+"""The non-deterministic parts of a running house: time, randomness and threads.
 
 `house`, `log` and `api` use these only through a `Runtime`, so that a subclass can run a house on a
 virtual clock, with a seeded generator and without threads. Timers of asyncio follow the clock of

@@ -46,7 +46,7 @@ class ListenAddress:
 
     @property
     def has_tls(self) -> bool:
-        """Whether the server itself terminates TLS."""
+        """True if the server itself terminates TLS."""
         return self.certificate is not None
 
     def url(self, port: int) -> str:

@@ -146,7 +146,7 @@ class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
         self._byte_limiter = RateLimiter(MAX_BYTES_PER_SECOND, clock, burst=MAX_BURST_BYTES)
         self._abort_timer: TimerHandle | None = None
         self._has_failed = False
-        """Whether this class has closed the connection, unknown to the application."""
+        """True if this class has closed the connection, unknown to the application."""
 
     def handle_connect(self, event: Request) -> None:
         """Handle a handshake, and announce the frame extension to the application."""

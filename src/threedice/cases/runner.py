@@ -73,7 +73,7 @@ class CaseOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether there are no differences."""
+        """True if there are no differences."""
         return not self.differences
 
 

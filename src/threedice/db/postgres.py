@@ -43,10 +43,10 @@ SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK, IDENTITY_LOCK = (
     "31, 6664",
     "31, 6665",
 )
-"""All advisory locks: shared by all serving servers; of whoever creates or migrates the tables; of
-the server that recovers; shared by all servers that have recovered and are active; of a write
-transaction of the identity store. A server that has been suspended since its start serves, but is
-not active."""
+"""All advisory locks, in this order: shared by all serving servers; held by the server that creates
+or migrates the tables; held by the server that recovers; shared by all servers that have recovered
+and are active; held by a write transaction of the identity store. A server that has been suspended
+since its start serves, but is not active."""
 
 MAX_POOLED_CONNECTIONS: Final = 8
 MAX_ATTEMPTS: Final = 5
@@ -231,7 +231,7 @@ class PostgresConnection(psycopg.Connection[SqlRow]):
 
     deadline: float = 0.0
     is_committing: bool = False
-    """Whether a COMMIT has been sent: if the connection is lost now, its outcome is unknown."""
+    """True if a COMMIT has been sent: if the connection is lost now, its outcome is unknown."""
 
     def set_deadline(self, seconds: float) -> None:
         """Set the deadline for all statements that follow, together."""

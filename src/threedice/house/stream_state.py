@@ -63,7 +63,7 @@ class HouseTable:
     commitment: str = ""
     """The hash of the last seed."""
     revealed: bool = False
-    """Whether the last seed was revealed."""
+    """True if the last seed was revealed."""
     interrupted: int = 0
     """The number of the interrupted round, or 0."""
     seeds_lost: int = 0

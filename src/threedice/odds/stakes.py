@@ -153,7 +153,7 @@ class SettledBet:
 
     @property
     def wins(self) -> bool:
-        """Whether the bet won."""
+        """True if the bet won."""
         return self.odds is not None
 
     @property

@@ -70,7 +70,7 @@ class Terms:
 
     @property
     def is_built_in_plan(self) -> bool:
-        """Whether the plan is built in, not a user's own."""
+        """True if the plan is built in, not a user's own."""
         return self.plan in MOVES
 
     @cached_property
@@ -88,7 +88,7 @@ class Terms:
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether no session can exceed `MAX_AMOUNT_GRAINS`, even if every round wins."""
+        """True if no session can exceed `MAX_AMOUNT_GRAINS`, even if every round wins."""
         return self.bankroll // self.grain + self.rounds * self.max_round_win <= MAX_AMOUNT_GRAINS
 
     @cached_property
@@ -105,7 +105,7 @@ class Terms:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether a session may stop because it exceeds the counters, before its stop-win."""
+        """True if a session may stop because it exceeds the counters, before its stop-win."""
         return not self.is_bounded and self._max_countable_bank < self._stop_win_bank
 
     @property

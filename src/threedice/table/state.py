@@ -67,12 +67,12 @@ class Round:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether all three dice were confirmed after an interruption."""
+        """True if all three dice were confirmed after an interruption."""
         return len(self.known) == 3
 
     @property
     def is_established(self) -> bool:
-        """Whether the dice are established: called or confirmed."""
+        """True if the dice are established: called or confirmed."""
         return self.called is not None or self.is_confirmed
 
     @property

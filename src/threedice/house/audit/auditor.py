@@ -109,10 +109,10 @@ class ReplayResults:
 
     findings: list[IntegrityFinding] = field(default_factory=list)
     transfers: Counter[str] = field(default_factory=Counter)
-    """What accounts and tables say went from one to the other, by transfer account."""
+    """Amounts that accounts and tables moved to each other, by transfer account."""
     visited: set[str] = field(default_factory=set)
     is_incomplete: bool = False
-    """Whether a stream could not be replayed to its end, so that postings are missing."""
+    """True if a stream could not be replayed to its end, so that postings are missing."""
 
     def add(self, other: ReplayResults) -> None:
         """Add the results of other streams."""

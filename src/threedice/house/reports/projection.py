@@ -85,12 +85,12 @@ class StatementProjector:
 
     @property
     def is_between_rounds(self) -> bool:
-        """Whether no round is in progress."""
+        """True if no round is in progress."""
         return not self._round
 
     @property
     def is_resumable(self) -> bool:
-        """Whether another projector can resume here, given only the start of the current round."""
+        """True if another projector can resume here, given only the start of the current round."""
         return not self._stakes and not self._win
 
     def resume_round(self, started: events.RoundStarted) -> None:

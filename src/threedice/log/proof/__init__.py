@@ -40,7 +40,7 @@ class VerificationReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there are no findings."""
+        """True if there are no findings."""
         return not self.findings
 
 

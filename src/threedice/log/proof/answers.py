@@ -88,7 +88,7 @@ class CauseSpans:
 
     @property
     def differ(self) -> bool:
-        """Whether the two sides are different."""
+        """True if the two sides are different."""
         return sorted(self.claimed, key=_order) != sorted(self.found, key=_order)
 
 

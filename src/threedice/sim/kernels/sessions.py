@@ -36,21 +36,21 @@ LANES: Final = 64
 """Number of sessions that a CPU plays at once; their state fits into its first-level cache."""
 
 STEPPED = True
-"""Whether stakes must be multiples of a step above one."""
+"""True if stakes must be multiples of a step above one."""
 FLOORED = True
-"""Whether a bankroll above zero may be too small for the minimum stake."""
+"""True if a bankroll above zero may be too small for the minimum stake."""
 CAPPED = True
-"""Whether the plan may make more due than the maximum."""
+"""True if the plan may make more due than the maximum."""
 OWN = True
-"""Whether the plan is a user's own; a due stake under the minimum is then raised to it."""
+"""True if the plan is a user's own; a due stake under the minimum is then raised to it."""
 STOPS = True
-"""Whether there is a stop-loss or a stop-win."""
+"""True if there is a stop-loss or a stop-win."""
 LINED = True
-"""Whether the plan keeps a line."""
+"""True if the plan keeps a line."""
 COUNTS = True
-"""Whether histograms of endings and final bankrolls are counted, besides the sums."""
+"""True if histograms of endings and final bankrolls are counted, besides the sums."""
 PATHS = True
-"""Whether bankrolls are also counted during the session (on a CPU)."""
+"""True if bankrolls are also counted during the session (on a CPU)."""
 
 IntArray = Any
 """A numpy array of integers."""
