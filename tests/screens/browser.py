@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect, sync_playwright
 
 from screens import build
@@ -82,7 +83,11 @@ class BrowserUser:
             self.problems.append(f"request to another host: {request.url}")
 
     def sign_in(self, name: str, path: str = "/") -> Page:
-        """Sign in through the API, as the form does, and open a page."""
+        """Sign in through the API, as the form does, and open a page.
+
+        The session ends when the window closes: an account has a limited number of sessions, and
+        too many windows would end those of other tests.
+        """
         response = self.context.request.post(
             "/api/session",
             data={"name": name, "password": PASSWORD},
@@ -91,6 +96,12 @@ class BrowserUser:
         assert response.ok, response.text()
         self.page.goto(path)
         return self.page
+
+    def close(self) -> None:
+        """Sign out and close the window; a server that a test has stopped cannot be told."""
+        with suppress(PlaywrightError):
+            self.context.request.delete("/api/session", headers={"Origin": self._origin})
+        self.context.close()
 
 
 NewUser: TypeAlias = Callable[..., BrowserUser]
@@ -101,7 +112,7 @@ def close_windows(users: Iterable[BrowserUser]) -> None:
     """Close the windows of users; none may have had a problem."""
     problems = [problem for user in users for problem in user.problems]
     for user in users:
-        user.context.close()
+        user.close()
     assert not problems, problems
 
 
