@@ -91,7 +91,7 @@ screens: .venv/ready
 	$(BIN)/python screens/build.py
 
 citations: .venv/ready
-	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json
+	$(BIN)/pytest --collect-only --quiet --write-citations=src/threedice/rulebooks/citations.json > /dev/null
 
 playthroughs: .venv/ready
 	$(BIN)/python -m tests.playthroughs.regenerate
@@ -109,6 +109,7 @@ contract: .venv/ready
 soak: .venv/ready
 	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py
 	$(BIN)/python -m tests.sim.soak
+	$(BIN)/pytest -q -m long tests/screens tests/sim
 
 faults: .venv/ready
 	THREEDICE_BITS=8 $(BIN)/pytest -q tests/log/test_tampering_bits.py

@@ -208,8 +208,9 @@ def is_journal_call(node: ast.Call) -> bool:
     )
 
 
-def facts_of(words: set[str]) -> dict[str, list[list[str]]]:
-    """Return for each word the keyword arguments of the calls that pass it, whatever is called."""
+def journal_words() -> dict[str, list[list[str]]]:
+    """Return the words that the source writes to the journal, with the arguments of their calls."""
+    words = {word for node, word in calls() if is_journal_call(node)}
     found: dict[str, set[tuple[str, ...]]] = {word: set() for word in words}
     for node, word in calls():
         if word in words:
@@ -224,5 +225,4 @@ def record() -> None:
 
 def record_journal() -> None:
     """Record the words that the source writes to the journal."""
-    words = {word for node, word in calls() if is_journal_call(node)}
-    recordings.write(JOURNAL, {"words": facts_of(words), "lines": adapter.journal_lines()})
+    recordings.write(JOURNAL, {"words": journal_words(), "lines": adapter.journal_lines()})

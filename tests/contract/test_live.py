@@ -33,5 +33,5 @@ def test_journal_lines_have_the_recorded_keys() -> None:
     assert adapter.journal_lines() == RECORDED_JOURNAL["lines"]
 
 
-def test_journal_words_are_written_with_the_recorded_facts() -> None:
-    assert live.facts_of({*RECORDED_JOURNAL["words"]}) == RECORDED_JOURNAL["words"]
+def test_journal_words_and_their_facts_are_as_recorded() -> None:
+    assert live.journal_words() == RECORDED_JOURNAL["words"]

@@ -198,7 +198,8 @@ options.alt.says = "Alt."
 options.alt.set.layouts.other.pay_table = "alt"
 """
     )
-    (reading,) = readings_in_force(load_rulebook(str(file)), load(f"{file}/other"))
+    readings = readings_in_force(load_rulebook(str(file)), load(f"{file}/other"))
+    reading = next(each for each in readings if each.name == "which")
     edges = reading.alternatives[0].edge_changes
 
     assert [str(edge) for edge in edges["small"]] == ["1/36", "-11/24"]

@@ -8,6 +8,8 @@ from tests.oracle import brute_force as oracle
 from threedice import load, shipped_games
 from threedice.dice import ROLLS
 
+pytestmark = pytest.mark.no_cover  # tracing would double the time of the longest tests
+
 READINGS = [
     ("triple-dice/mat", {"outside": "per-die"}),
     ("triple-dice/mat", {"double": "exact-pair"}),

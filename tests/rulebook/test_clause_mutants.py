@@ -22,6 +22,8 @@ from threedice.rulebook import load_rulebook, source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.no_cover  # tracing would double the time of the longest tests
+
 QUICK = ("tests/cases/", "tests/rulebook/", "tests/table/")
 """Folders whose checks run first."""
 

@@ -243,6 +243,7 @@ def format_toml(value: Any) -> str:
 
 
 @pytest.mark.no_cover
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "nonsense",
     ["²", {"clause": 5}],

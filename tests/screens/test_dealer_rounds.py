@@ -28,6 +28,9 @@ ROLL = (2, 4, 6)
 PLAYER_BOXES = {"crown": "single:crown", "triple": "single:crown"}
 """The box on which the player bets, where it is not Big."""
 
+SHORT_FORM = ("sg-e", "nz-1", "triple")
+"""Tables of `make test`: one of each procedure; `make soak` deals the others."""
+
 ABANDONED = {"crown", "triple"}
 """Rulebooks in which no irregularity voids a round; the dealer abandons it."""
 
@@ -53,7 +56,10 @@ def page_of(browser: Browser, house: House) -> Iterator[Callable[[str], Page]]:
     close_windows(users.values())
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "table",
+    [pytest.param(name, marks=() if name in SHORT_FORM else pytest.mark.long) for name in TABLES],
+)
 def test_dealer_player_and_supervisor_complete_a_full_round(
     table: str, house: House, page_of: Callable[[str], Page]
 ) -> None:

@@ -25,7 +25,14 @@ PAGES = {
 CORRUPT = "Storage.prototype.getItem = () => {text}"
 
 
-@pytest.mark.parametrize("text", ["{", "[null, 7]", '{"open": [7], "read": [null], "big": "x"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("{", marks=pytest.mark.long),
+        pytest.param("[null, 7]", marks=pytest.mark.long),
+        '{"open": [7], "read": [null], "big": "x"}',
+    ],
+)
 def test_corrupt_local_storage_breaks_no_page(house: House, new_user: NewUser, text: str) -> None:
     house.pass_checks(TABLE)
     house.buy_in(TABLE)

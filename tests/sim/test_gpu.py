@@ -21,16 +21,11 @@ from pathlib import Path
 
 own = Path({own!r})
 own.write_text("def same(due, memory, net, base, maximum):\\n    return base, memory\\n")
-for plan, more in (
-    ("martingale", {{}}),
-    ("labouchere", {{"stop_win": 60, "minimum": 5}}),
-    (f"{{own}}:same", {{}}),
-):
-    job = session_job(
-        load("sg-rws-tai-sai-v6/a"), plan=plan, box="single:3", bankroll=200, base=10, maximum=160,
-        rounds=20, sessions=9, seed=2**40 + 3, paths=False, **more,
-    )
-    assert job.play(2**32 - 4, 9, "gpu") == job.play(2**32 - 4, 9), plan
+job = session_job(
+    load("sg-rws-tai-sai-v6/a"), plan={plan!r} or f"{{own}}:same", box="single:3", bankroll=200,
+    base=10, maximum=160, rounds=20, sessions=9, seed=2**40 + 3, paths=False, **{terms!r},
+)
+assert job.play(2**32 - 4, 9, "gpu") == job.play(2**32 - 4, 9)
 print("the same")
 """
 
@@ -45,11 +40,20 @@ def run_with_cuda_simulator(*words: str) -> str:
     return found.stdout
 
 
-def test_simulated_gpu_plays_the_same_sessions_as_the_cpu(tmp_path: Path) -> None:
-    assert (
-        run_with_cuda_simulator("-c", COMPARE_GPU_WITH_CPU.format(own=str(tmp_path / "own.py")))
-        == "the same\n"
-    )
+@pytest.mark.parametrize(
+    ("plan", "terms"),
+    [
+        ("labouchere", {"stop_win": 60, "minimum": 5}),
+        pytest.param("martingale", {}, marks=pytest.mark.long),
+        pytest.param("", {}, marks=pytest.mark.long, id="own plan"),
+    ],
+)
+def test_simulated_gpu_plays_the_same_sessions_as_the_cpu(
+    tmp_path: Path, plan: str, terms: dict[str, int]
+) -> None:
+    script = COMPARE_GPU_WITH_CPU.format(own=str(tmp_path / "own.py"), plan=plan, terms=terms)
+
+    assert run_with_cuda_simulator("-c", script) == "the same\n"
 
 
 def test_generator_matches_the_vectors_on_a_simulated_gpu() -> None:

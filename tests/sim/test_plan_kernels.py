@@ -113,7 +113,14 @@ SESSIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SESSIONS)
+SHORT_FORM = ("martingale", "labouchere", "tiers, stops", "a mix that may push", "another line")
+"""Sessions of `make test`: compiling the kernel of a plan takes seconds, and all share the rest."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in SHORT_FORM else pytest.mark.long) for name in SESSIONS],
+)
 def test_compiled_sessions_equal_the_reference(name: str) -> None:
     session, seed = SESSIONS[name], 11 + (5 << 40)
     job = create_job(session, seed)

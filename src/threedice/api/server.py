@@ -164,7 +164,7 @@ def _announce_start(
         announce(f"browsers reach it at {context.origins[0]}")
     announce(f"{settings.config.name} listens at {url}")
     if context.demo_sign_ins:
-        announce("demo with play money, reachable from this machine only; sign in as")
+        announce("demo with play money, reachable from this machine only; names and passwords:")
         width = max(len(each.name) for each in context.demo_sign_ins)
         for each in context.demo_sign_ins:
             announce(f"  {each.name:{width}}  {each.password}")
