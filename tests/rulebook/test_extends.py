@@ -251,7 +251,14 @@ def test_deeply_nested_key_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "key",
-    ["nope", "readings.nope", "wagers.small.throws", "wagers.single.wins.when", "clauses.3.1", "id.x"],
+    [
+        "nope",
+        "readings.nope",
+        "wagers.small.throws",
+        "wagers.single.wins.when",
+        "clauses.3.1",
+        "id.x",
+    ],
 )
 def test_removing_an_absent_key_is_refused(tmp_path: Path, key: str) -> None:
     error = expect_error(tmp_path, f'{MACAU}removes = ["{key}"]')
