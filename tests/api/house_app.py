@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from tests.house.house_driver import People
-from tests.identity.identity_cluster import PASSWORD
+from tests.identity.identity_cluster import PASSWORD, add_account
 from tests.log.postgres_server import quick_folder
 from threedice import load
 from threedice.api.app import make_app
@@ -64,6 +64,7 @@ class HouseApp:
     app: Litestar
     accounts: dict[str, Account] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
+    first_passwords: dict[str, str] = field(default_factory=dict)
     clients: list[httpx.AsyncClient] = field(default_factory=list)
     keys: Any = field(default_factory=lambda: count(1))
 
@@ -131,7 +132,7 @@ class HouseApp:
 
     def add_account(self, who: str, *roles: str) -> Account:
         name = who.replace(" ", "-") + "-name"
-        account = self.identity.accounts.add(name, roles, password=PASSWORD).account
+        account = add_account(self.identity, name, *roles)
         self.accounts[who] = account
         return account
 

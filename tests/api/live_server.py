@@ -12,6 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.house.house_driver import DEALER, People
+from tests.identity.identity_cluster import PASSWORD, add_account
 from threedice.api.app import make_app
 from threedice.api.auth.authentication import resolve_token
 from threedice.api.config import HouseConfig, HousePolicies, TableConfig, TableLimitsConfig
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
 
 TABLE = "pit-1"
-PASSWORD = "a long pass phrase"
 FOR_EVER = 4_000_000_000_000_000
 HOUSE_CONFIG = HouseConfig(
     name="The test house",
@@ -101,7 +101,7 @@ class LiveServer:
         identity, full_name = self.context.identity, f"{name}-{self.table}"
         if found := identity.accounts.find_by_name(full_name):
             return found
-        account = identity.accounts.add(full_name, [role], password=PASSWORD).account
+        account = add_account(identity, full_name, role)
         if role in ("dealer", "supervisor"):
             identity.assignments.add(account.id, self.table, role, starts=0, until=FOR_EVER)
         return account

@@ -11,7 +11,7 @@ import pyotp
 
 from tests.api.house_app import HOUR
 from tests.api.test_approvals import new_limits
-from tests.identity.identity_cluster import PASSWORD
+from tests.identity.identity_cluster import PASSWORD, add_account
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import TableLimits
@@ -64,7 +64,12 @@ class RequestBuilder:
 
     def new_account(self, role: str) -> str:
         name = f"newcomer{next(_numbers)}"
-        return self.identity.accounts.add(name, [role], password=PASSWORD).account.id
+        return add_account(self.identity, name, role).id
+
+    def _enrolment(self, account: str) -> str:
+        """Return the pending enrolment of an account."""
+        pending = self.identity.enrolments.pending()
+        return next(each.id for each in pending if each.account == account)
 
     def new_session(self, role: str) -> str:
         """Open a session of a new account."""
@@ -210,7 +215,15 @@ class RequestBuilder:
         body = {"name": f"added{next(_numbers)}", "roles": ["player"]}
         return OperationRequest(self.token(role), body=body)
 
+    def confirm_enrolment(self, role: str) -> OperationRequest:
+        other, name = self.new_account("administrator"), f"newcomer{next(_numbers)}"
+        asked = self.identity.accounts.add(name, ["dealer"], password=PASSWORD, by=other)
+        return OperationRequest(self.token(role), {"enrolment": self._enrolment(asked.account.id)})
+
+    decline_enrolment = confirm_enrolment
+
     def set_roles(self, role: str) -> OperationRequest:
+        self.new_account("administrator")  # who could confirm it
         person = self.new_account("dealer")
         return OperationRequest(
             self.token(role), {"person": person}, {"roles": ["dealer", "supervisor"]}

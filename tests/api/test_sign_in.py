@@ -214,6 +214,69 @@ async def test_api_token_requires_the_password_and_can_be_revoked(
     assert problem_code(await program.get("/api/tables")) == "door/sign-in"
 
 
+async def test_api_token_ends_when_the_password_is_changed_or_reset(house: HouseApp) -> None:
+    client = house.client()
+    await sign_in(client)
+    change = {"old": PASSWORD, "new": OTHER}
+
+    async def change_password() -> httpx.Response:
+        return await client.put("/api/session/password", json=change)
+
+    async def reset_password() -> httpx.Response:
+        path = f"/api/people/{house.id('player')}/password"
+        return await house.client("administrator").post(path)
+
+    async def reset_codes() -> httpx.Response:
+        path = f"/api/people/{house.id('player')}/codes"
+        return await house.client("administrator").delete(path)
+
+    for end_tokens in (change_password, reset_password, reset_codes):
+        made = house.identity.tokens.create(house.id("player"), "board", ["read"])
+        program = house.client(Authorization=f"Bearer {made.token}")
+        assert (await program.get("/api/tables")).status_code == 200
+        assert (await end_tokens()).is_success
+        assert problem_code(await program.get("/api/tables")) == "door/sign-in"
+        assert house.identity.tokens.list_for_account(house.id("player")) == []
+
+
+async def test_api_token_requires_a_code_of_the_second_factor_besides_the_password() -> None:
+    clock = SteppedClock()
+    async with open_house_app(policy=IdentityPolicy(), clock=clock) as house:
+        client = house.client()
+        await sign_in(client, "dealer-name")
+        begun = await client.post("/api/session/codes", json={})
+        telephone = TotpDevice(begun.json()["secret"], clock)
+        done = await client.put("/api/session/codes", json={"code": telephone.code()})
+        recovery, other_recovery = done.json()["recovery_codes"][:2]
+        board = {"name": "board", "scopes": ["read"]}
+        for given, refusal in (
+            ({}, "sign-in/credentials"),
+            ({"code": recovery}, "sign-in/credentials"),
+            ({"code": telephone.code()}, "sign-in/credentials"),
+            ({"password": PASSWORD}, "sign-in/code-needed"),
+            ({"password": PASSWORD, "code": recovery}, "sign-in/code"),
+            ({"password": PASSWORD, "code": "000000"}, "sign-in/code"),
+        ):
+            refused = await client.post("/api/tokens", json=board | given)
+            assert (refused.status_code, problem_code(refused)) == (401, refusal)
+            clock.move(60)
+        right = {"password": PASSWORD, "code": telephone.code()}
+        assert (await client.post("/api/tokens", json=board | right)).status_code == 201
+
+        recovered = house.client()
+        await sign_in(recovered, "dealer-name", code=recovery)
+        right = {"password": PASSWORD, "code": telephone.code()}
+        refused = await recovered.post("/api/tokens", json=board | right)
+        assert (refused.status_code, problem_code(refused)) == (403, "session/recovery")
+        renewal = {"password": PASSWORD, "code": other_recovery}
+        begun = await recovered.post("/api/session/codes", json=renewal)
+        telephone = TotpDevice(begun.json()["secret"], clock)
+        confirmation = {"code": telephone.code()}
+        assert (await recovered.put("/api/session/codes", json=confirmation)).is_success
+        right = {"password": PASSWORD, "code": telephone.code()}
+        assert (await recovered.post("/api/tokens", json=board | right)).status_code == 201
+
+
 @pytest.mark.parametrize(
     "authorization",
     ["Basic cGxheWVyOnBhc3N3b3Jk", "Bearer", "Bearer x", "Bearer td_", "Bearer td_" + "x" * 300],

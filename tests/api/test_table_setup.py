@@ -15,7 +15,7 @@ from threedice.errors import OperatingFailure
 from threedice.house import CommandHandler
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
-from threedice.identity.accounts import CONSOLE
+from threedice.identity.audit_trail import CONSOLE
 from threedice.log.stores.memory import MemoryStore
 from threedice.table import commands
 

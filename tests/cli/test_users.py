@@ -163,6 +163,52 @@ def test_users_token_creates_a_token_with_scopes_and_an_expiry(
     assert program.expires - program.created == 7 * 24 * 3600 * 1_000_000
 
 
+def test_command_line_enrols_staff_alone_until_there_are_two_administrators(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    for name, role in (("sue", "supervisor"), ("beth", "administrator")):
+        assert "waits" not in users("add", name, "--role", role).out
+        assert is_enabled(identity, name)
+
+    added = users("add", "dan", "--role", "dealer")
+    promoted = users("roles", "sue", "--role", "supervisor", "--role", "pit-manager")
+    users("disable", "sue")
+    enabled = users("enable", "sue")
+
+    for result, name in ((added, "dan"), (promoted, "sue"), (enabled, "sue")):
+        assert result.code == 0
+        assert f"{name} waits until an administrator confirms this" in result.out
+    assert not is_enabled(identity, "dan")
+    assert not is_enabled(identity, "sue")
+    assert "is enabled" not in users("enable", "dan").out
+    refused = users("confirm", "dan")
+    assert (refused.code, refused.out) == (2, "")
+    assert "there is an administrator who can confirm this" in refused.err
+
+
+def is_enabled(identity: IdentityService, name: str) -> bool:
+    account = identity.accounts.find_by_name(name)
+    return account is not None and account.enabled
+
+
+def test_command_line_confirms_what_no_second_administrator_can(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    users("add", "beth", "--role", "administrator")
+    adam, beth = (identity.accounts.find_by_name(name) for name in ("adam", "beth"))
+    assert adam is not None
+    assert beth is not None
+    identity.accounts.reset_password(beth.id, by=adam.id)
+    assert [each.account for each in identity.enrolments.pending()] == [beth.id]
+
+    assert users("confirm", "beth").out == "beth is confirmed\n"
+
+    assert identity.enrolments.pending() == []
+    last = identity.audit_trail.security_events()[-1]
+    assert (last.kind, last.account, last.by) == ("enrolment-confirmed", beth.id, "console")
+    assert users("confirm", "beth").out == "nothing of beth awaits confirmation\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

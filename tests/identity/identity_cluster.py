@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyotp
 
 from threedice.identity import IdentityPolicy, open_identity
+from threedice.identity.enrolment_records import find_confirmers
 from threedice.identity.passwords import TEST_COST
 
 if TYPE_CHECKING:
@@ -79,5 +80,16 @@ class IdentityCluster:
 
 
 def add_account(identity: IdentityService, name: str, *roles: str) -> Account:
-    """Add an account with the password that all test accounts have."""
-    return identity.accounts.add(name, roles, password=PASSWORD).account
+    """Add an account with the password that all test accounts have.
+
+    Where staff need a second administrator, the one who has been there longest confirms it.
+    """
+    account = identity.accounts.add(name, roles, password=PASSWORD).account
+    if account.enabled:
+        return account
+    (enrolment,) = [each for each in identity.enrolments.pending() if each.account == account.id]
+    able = find_confirmers(identity.context.database.query, account.id, enrolment.asked_by)
+    administrators = [each for each in identity.accounts.all() if each.id in able]
+    oldest = min(administrators, key=lambda each: each.created)
+    identity.enrolments.confirm(enrolment.id, oldest.id)
+    return identity.accounts.get(account.id)

@@ -153,7 +153,7 @@ export interface paths {
         /** List the caller's API tokens. */
         get: operations["list-tokens"];
         put?: never;
-        /** Create an API token after reauthentication; it is shown only once. */
+        /** Create an API token; it is shown only once. */
         post: operations["make-token"];
         delete?: never;
         options?: never;
@@ -700,7 +700,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable a disabled account. */
+        /** Enable a disabled account; a staff account when a second administrator confirms it. */
         post: operations["enable-person"];
         delete?: never;
         options?: never;
@@ -734,7 +734,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Reset the password of another account to a new first password, and end its sessions. */
+        /** Reset the password of another account, and end its sessions and API tokens. */
         post: operations["reset-password"];
         delete?: never;
         options?: never;
@@ -752,7 +752,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Reset the second factor of another account, and end its sessions. */
+        /** Reset the second factor of another account, and end its sessions and API tokens. */
         delete: operations["reset-codes"];
         options?: never;
         head?: never;
@@ -771,6 +771,57 @@ export interface paths {
         post?: never;
         /** End all sessions of an account and revoke its API tokens. */
         delete: operations["end-all-sessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/enrolments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the enrolments of staff that await a second administrator, the oldest first. */
+        get: operations["list-enrolments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/enrolments/{enrolment}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Confirm an enrolment that another administrator asked for. */
+        post: operations["confirm-enrolment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/enrolments/{enrolment}/decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Decline an enrolment. */
+        post: operations["decline-enrolment"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1928,7 +1979,9 @@ export interface components {
         };
         /**
          * TokenForm
-         * @description A new API token: name, scopes and lifetime, with the caller's password or a code.
+         * @description A new API token: name, scopes and lifetime, with the caller's password.
+         *
+         *         An account with a second factor also gives a code of it; a recovery code does not count.
          */
         TokenForm: {
             name: string;
@@ -3315,6 +3368,21 @@ export interface components {
             password: string;
         };
         /**
+         * Enrolment
+         * @description A pending enrolment: `roles` are those that the account has once it is confirmed.
+         *
+         *         `kind` is `account` (a new account), `roles`, `enabling`, or `reset` (of password or codes).
+         */
+        Enrolment: {
+            id: string;
+            account: string;
+            /** @enum {unknown} */
+            kind: "account" | "enabling" | "reset" | "roles";
+            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            asked_by: string;
+            asked: number;
+        };
+        /**
          * Assignment
          * @description A shift of a staff account at a table, or at all tables if `table` is None.
          *
@@ -3339,7 +3407,7 @@ export interface components {
             number: number;
             at: number;
             /** @enum {unknown} */
-            kind: "account-added" | "account-disabled" | "account-enabled" | "account-forgotten" | "assigned" | "assignment-ended" | "code-reset" | "code-set-up" | "password-changed" | "recovery-code-used" | "recovery-codes-made" | "request-approved" | "request-declined" | "request-opened" | "request-withdrawn" | "roles-changed" | "session-ended" | "session-locked" | "sessions-ended" | "sign-in-failed" | "signed-in" | "signed-out" | "token-made" | "token-revoked" | "unlock-failed" | "unlocked";
+            kind: "account-added" | "account-disabled" | "account-enabled" | "account-forgotten" | "assigned" | "assignment-ended" | "code-reset" | "code-set-up" | "enrolment-asked" | "enrolment-confirmed" | "enrolment-declined" | "password-changed" | "recovery-code-used" | "recovery-codes-made" | "request-approved" | "request-declined" | "request-opened" | "request-withdrawn" | "roles-changed" | "session-ended" | "session-locked" | "sessions-ended" | "sign-in-failed" | "signed-in" | "signed-out" | "token-made" | "token-revoked" | "unlock-failed" | "unlocked";
             account: string;
             by: string;
             source: string;
@@ -3674,6 +3742,7 @@ export type AlternativeView = components['schemas']['AlternativeView'];
 export type MixView = components['schemas']['MixView'];
 export type Account = components['schemas']['Account'];
 export type FirstPassword = components['schemas']['FirstPassword'];
+export type Enrolment = components['schemas']['Enrolment'];
 export type Assignment = components['schemas']['Assignment'];
 export type SecurityEvent = components['schemas']['SecurityEvent'];
 export type HouseView = components['schemas']['HouseView'];
@@ -4757,7 +4826,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Create an API token after reauthentication; it is shown only once. */
+            /** @description Create an API token; it is shown only once. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7721,7 +7790,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Enable a disabled account. */
+            /** @description Enable a disabled account; a staff account when a second administrator confirms it. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7748,6 +7817,15 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7860,7 +7938,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Reset the password of another account to a new first password, and end its sessions. */
+            /** @description Reset the password of another account, and end its sessions and API tokens. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7927,7 +8005,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Reset the second factor of another account, and end its sessions. */
+            /** @description Reset the second factor of another account, and end its sessions and API tokens. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8019,6 +8097,210 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-enrolments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the enrolments of staff that await a second administrator, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Enrolment"][];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "confirm-enrolment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                enrolment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Confirm an enrolment that another administrator asked for. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "decline-enrolment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                enrolment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Decline an enrolment. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -69,6 +69,7 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
     longest_hours: Annotated[int, msgspec.Meta(ge=1, le=168)] = 12
     dealer_locks_after_minutes: Minutes = 5
     requests_expire_after_minutes: Minutes = 10
+    approver_after_hours: Annotated[int, msgspec.Meta(ge=1, le=720)] = 24
     commands_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20
 
 

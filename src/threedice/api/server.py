@@ -22,7 +22,7 @@ from threedice.errors import KeyReused, OperatingFailure
 from threedice.house.commands import EstablishTable
 from threedice.house.house import House
 from threedice.identity import IdentityPolicy, open_identity
-from threedice.identity.accounts import CONSOLE
+from threedice.identity.audit_trail import CONSOLE
 from threedice.table.commands import Actor, OpenTable
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def identity_policy(policies: HousePolicies, name: str) -> IdentityPolicy:
         session_seconds=policies.longest_hours * 3600,
         lock_seconds=policies.dealer_locks_after_minutes * 60,
         request_seconds=policies.requests_expire_after_minutes * 60,
+        approver_wait_seconds=policies.approver_after_hours * 3600,
         issuer=name,
     )
 

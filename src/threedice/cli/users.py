@@ -34,6 +34,12 @@ commands.add_typer(user_commands, name="users")
 PASSWORD_COST: Argon2Cost | None = None
 """The cost of password hashes; None for the default of the identity service."""
 
+RolesOption = Annotated[
+    list[str],
+    repeatable(
+        "ROLE", "player, dealer, supervisor, pit-manager, shift-manager, auditor or administrator"
+    ),
+]
 UserNameArgument = Annotated[str, argument("NAME", "The user name of the account.")]
 PasswordStdinOption = Annotated[
     bool,
@@ -61,22 +67,21 @@ def open_house_identity(url: str, *, create: bool = False) -> closing[IdentitySe
 @user_commands.command("add")
 def add_user(
     name: UserNameArgument,
-    role: Annotated[
-        list[str],
-        repeatable(
-            "ROLE",
-            "player, dealer, supervisor, pit-manager, shift-manager, auditor or administrator",
-        ),
-    ],
+    role: RolesOption,
     password_stdin: PasswordStdinOption = False,
     database: DatabaseOption = "",
 ) -> None:
-    """Create an account, and the house if it does not exist."""
+    """Create an account, and the house if it does not exist.
+
+    As soon as the house has two administrators, one of them must confirm new staff.
+    """
     password = _read_password() if password_stdin else None
     with open_house_identity(database, create=True) as identity:
         added = identity.accounts.add(name, role, password=password)
     account = added.account
     print_line(f"{account.name} ({', '.join(account.roles)}) has id {account.id}")
+    if not account.enabled:
+        _print_pending(account.name)
     if password is None:
         _print_initial_password(added.password)
 
@@ -124,10 +129,47 @@ def disable_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
 
 @user_commands.command("enable")
 def enable_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
-    """Enable a disabled account."""
+    """Enable a disabled account.
+
+    As soon as the house has two administrators, one of them must confirm it for staff.
+    """
     with open_house_identity(database) as identity:
         identity.accounts.enable(_require_account(identity, name).id)
-    print_line(f"{name} is enabled")
+        is_enabled = _require_account(identity, name).enabled
+    if is_enabled:
+        print_line(f"{name} is enabled")
+    else:
+        _print_pending(name)
+
+
+@user_commands.command("roles")
+def set_roles(name: UserNameArgument, role: RolesOption, database: DatabaseOption = "") -> None:
+    """Replace the roles of an account and end its sessions.
+
+    As soon as the house has two administrators, one of them must confirm further roles.
+    """
+    with open_house_identity(database) as identity:
+        account = _require_account(identity, name)
+        changed = identity.accounts.set_roles(account.id, role)
+    if changed.roles == validate_roles(role):
+        print_line(f"{name} has the roles {', '.join(changed.roles)}; all sessions have ended")
+    else:
+        _print_pending(name)
+
+
+@user_commands.command("confirm")
+def confirm_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
+    """Confirm new staff, new roles or a reset, if no second administrator can.
+
+    An administrator who can confirm it does so on the screen for people.
+    """
+    with open_house_identity(database) as identity:
+        count = identity.enrolments.confirm_on_console(_require_account(identity, name).id)
+    print_line(f"{name} is confirmed" if count else f"nothing of {name} awaits confirmation")
+
+
+def _print_pending(name: str) -> None:
+    print_line(f"{name} waits until an administrator confirms this, on the screen for people")
 
 
 # --- credentials --------------------------------------------------------------------------------
@@ -139,12 +181,16 @@ def reset_password(
     password_stdin: PasswordStdinOption = False,
     database: DatabaseOption = "",
 ) -> None:
-    """Replace the password of an account and end its sessions."""
+    """Replace the password of an account and end its sessions and tokens.
+
+    As soon as the house has two administrators, one of them must confirm it before a member of
+    staff can decide requests again.
+    """
     password = _read_password() if password_stdin else None
     with open_house_identity(database) as identity:
         account = _require_account(identity, name)
         reset = identity.accounts.reset_password(account.id, password=password)
-    print_line(f"{reset.account.name} has a new password; all sessions have ended")
+    print_line(f"{reset.account.name} has a new password; all sessions and tokens have ended")
     if password is None:
         _print_initial_password(reset.password)
 
@@ -153,11 +199,13 @@ def reset_password(
 def reset_codes(name: UserNameArgument, database: DatabaseOption = "") -> None:
     """Reset the second factor of an account.
 
-    This helps after a lost telephone: the user sets up new codes at the next sign-in.
+    This helps after a lost telephone: the user sets up new codes at the next sign-in. As soon as
+    the house has two administrators, one of them must confirm it before a member of staff can
+    decide requests again.
     """
     with open_house_identity(database) as identity:
         identity.second_factors.reset(_require_account(identity, name).id)
-    print_line(f"{name} sets up codes at the next sign-in; all sessions have ended")
+    print_line(f"{name} sets up codes at the next sign-in; all sessions and tokens have ended")
 
 
 def _print_initial_password(password: str) -> None:

@@ -6,7 +6,8 @@ is in the cache is fast.
 
 Where to look: `sign_in` (sign in, unlock, change password), `sign_in_throttle` (waiting time after
 failed attempts), `second_factors` (TOTP and recovery codes), `sessions`, `tokens` (API tokens),
-`approvals` (requests that need a second person), `access_changes` (revocation across servers).
+`approvals` (requests that need a second person), `enrolments` (staff that a second administrator
+confirms), `access_changes` (revocation across servers).
 """
 
 from threedice.identity.access_changes import AccessChange
@@ -14,6 +15,7 @@ from threedice.identity.accounts import Account, FirstPassword
 from threedice.identity.approvals import ApprovalRequest
 from threedice.identity.assignments import Assignment
 from threedice.identity.audit_trail import SecurityEvent
+from threedice.identity.enrolments import Enrolment
 from threedice.identity.errors import (
     AccountRefused,
     ApprovalRefused,
@@ -42,6 +44,7 @@ __all__ = [
     "Argon2Cost",
     "Assignment",
     "ConfirmedEnrolment",
+    "Enrolment",
     "FirstPassword",
     "IdentityError",
     "IdentityPolicy",

@@ -14,7 +14,13 @@ import msgspec
 
 from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change, transactional
-from threedice.identity.audit_trail import record_security_event
+from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.enrolment_records import (
+    begin_enrolment,
+    cancel_enrolments,
+    is_new_account_pending,
+    record_reset,
+)
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.passwords import random_password, validate_password
 from threedice.identity.roles import SECOND, Role, validate_roles
@@ -24,9 +30,6 @@ if TYPE_CHECKING:
 
     from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext, Transaction
-
-CONSOLE: Final = "console"
-"""Actor recorded for commands given on the server itself."""
 
 FIRST_ADMINISTRATOR_NAME: Final = "administrator"
 RESERVED_NAMES: Final = frozenset({"house", CONSOLE})
@@ -72,7 +75,10 @@ class Accounts:
     def add(
         self, name: str, roles: Iterable[str], *, password: str | None = None, by: str = CONSOLE
     ) -> FirstPassword:
-        """Create an account; without a password, generate one that must be changed."""
+        """Create an account; without a password, generate one that must be changed.
+
+        A staff account is disabled until a second administrator confirms it.
+        """
         name, valid_roles = validate_name(name), validate_roles(roles)
         new = self._prepare_password(password, name, valid_roles)
 
@@ -121,14 +127,21 @@ class Accounts:
     def set_roles(
         self, run: Transaction, account: str, roles: Iterable[str], *, by: str = CONSOLE
     ) -> Account:
-        """Replace the roles of an account; its sessions end."""
+        """Replace the roles of an account; its sessions end.
+
+        Fewer roles take effect at once, others when a second administrator confirms them.
+        """
         before, new_roles = fetch_account(run, account), validate_roles(roles)
         if ("player" in before.roles) != ("player" in new_roles):
             raise AccountRefused(
                 "roles", "staff and players have separate accounts; create another account"
             )
         if "administrator" not in new_roles:
-            _refuse_last_administrator(run, before)
+            refuse_last_administrator(run, before)
+        if not set(new_roles) <= set(before.roles) and not begin_enrolment(
+            run, account, "roles", new_roles, by
+        ):
+            return before
         run("UPDATE people_accounts SET roles = ? WHERE id = ?", (",".join(new_roles), account))
         end_account_sessions(run, account)
         detail = f"{','.join(before.roles)} -> {','.join(new_roles)}"
@@ -138,13 +151,18 @@ class Accounts:
     @transactional
     def disable(self, run: Transaction, account: str, *, by: str = CONSOLE) -> None:
         """Disable an account, end its sessions and revoke its API tokens."""
-        _disable_account(run, account)
+        disable_account(run, account)
+        cancel_enrolments(run, account, by)
         record_security_event(run, "account-disabled", account, by)
 
     @transactional
     def enable(self, run: Transaction, account: str, *, by: str = CONSOLE) -> None:
-        """Allow a disabled account to sign in again."""
-        fetch_account(run, account)
+        """Allow a disabled account to sign in again, staff once a second administrator confirms."""
+        found = fetch_account(run, account)
+        if is_new_account_pending(run, account) or not (
+            found.enabled or begin_enrolment(run, account, "enabling", found.roles, by)
+        ):
+            return
         run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (account,))
         publish_access_change(run, account, "rights")
         record_security_event(run, "account-enabled", account, by)
@@ -154,12 +172,9 @@ class Accounts:
         hashed = self._context.hasher.hash(random_password())
 
         def work(run: Transaction) -> None:
-            _disable_account(run, account)
-            run(
-                "UPDATE people_accounts SET name = ?, password = ? WHERE id = ?",
-                (f"+{account}", hashed, account),  # no valid name starts with "+"
-            )
-            delete_second_factor(run, account)
+            erase_account_name(run, account)
+            run("UPDATE people_accounts SET password = ? WHERE id = ?", (hashed, account))
+            cancel_enrolments(run, account, by)
             record_security_event(run, "account-forgotten", account, by)
 
         self._context.transact(work)
@@ -177,7 +192,9 @@ class Accounts:
                 (new.hashed, new.first_until, account),
             )
             end_account_sessions(run, account)
+            revoke_account_tokens(run, account, by)
             record_security_event(run, "password-changed", account, by)
+            record_reset(run, account, found.roles, by)
             return fetch_account(run, account)
 
         return FirstPassword(self._context.transact(work), new.plain)
@@ -205,25 +222,38 @@ class _PreparedPassword(NamedTuple):
 def _insert_account(
     run: Transaction, name: str, roles: tuple[Role, ...], password: _PreparedPassword, by: str
 ) -> Account:
-    account, role_list = Account(new_id(), name, roles, True, run.now), ",".join(roles)
+    account, role_list = Account(new_id(), name, roles, False, run.now), ",".join(roles)
     run(
         "INSERT INTO people_accounts (id, name, roles, enabled, created, password, first_until)"
-        " VALUES (?, ?, ?, 1, ?, ?, ?)",
+        " VALUES (?, ?, ?, 0, ?, ?, ?)",
         (account.id, name, role_list, run.now, password.hashed, password.first_until),
     )
     record_security_event(run, "account-added", account.id, by, detail=role_list)
-    return account
+    if begin_enrolment(run, account.id, "account", roles, by):
+        run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (account.id,))
+    return fetch_account(run, account.id)
 
 
-def _disable_account(run: SqlRunner, account: str) -> None:
+# --- used by the other modules, inside their transactions ----------------------------------------
+
+
+def disable_account(run: SqlRunner, account: str) -> None:
     """Disable an account that is not the last administrator; its sessions and API tokens end."""
-    _refuse_last_administrator(run, fetch_account(run, account))
+    refuse_last_administrator(run, fetch_account(run, account))
     run("UPDATE people_accounts SET enabled = 0 WHERE id = ?", (account,))
     run("DELETE FROM people_tokens WHERE account = ?", (account,))
     end_account_sessions(run, account)
 
 
-def _refuse_last_administrator(run: SqlRunner, account: Account) -> None:
+def erase_account_name(run: SqlRunner, account: str) -> None:
+    """Disable an account and erase its name; nobody can sign in as it again."""
+    disable_account(run, account)
+    sql = "UPDATE people_accounts SET name = ? WHERE id = ?"
+    run(sql, (f"+{account}", account))  # no valid name starts with "+"
+    delete_second_factor(run, account)
+
+
+def refuse_last_administrator(run: SqlRunner, account: Account) -> None:
     """Raise `AccountRefused` if the account is the only enabled administrator."""
     if not account.enabled or "administrator" not in account.roles:
         return
@@ -232,9 +262,6 @@ def _refuse_last_administrator(run: SqlRunner, account: Account) -> None:
         raise AccountRefused(
             "last-administrator", "a house needs at least one administrator; add another first"
         )
-
-
-# --- used by the other modules, inside their transactions ----------------------------------------
 
 
 def fetch_account(run: SqlRunner, account: str) -> Account:
@@ -255,6 +282,16 @@ def end_account_sessions(run: SqlRunner, account: str) -> int:
     ended = run("DELETE FROM people_sessions WHERE account = ? RETURNING id", (account,))
     publish_access_change(run, account, "ended")
     return len(ended)
+
+
+def revoke_account_tokens(run: Transaction, account: str, by: str) -> int:
+    """Revoke all API tokens of an account; return how many there were."""
+    sql = "DELETE FROM people_tokens WHERE account = ? RETURNING id, prefix"
+    revoked = run(sql, (account,))
+    for id_, prefix in revoked:
+        publish_access_change(run, account, "ended", id_)
+        record_security_event(run, "token-revoked", account, by, detail=prefix)
+    return len(revoked)
 
 
 def delete_second_factor(run: SqlRunner, account: str) -> None:

@@ -16,6 +16,7 @@ from threedice.errors import InvalidInput, TamperedData
 from threedice.identity.access_changes import transactional
 from threedice.identity.accounts import fetch_account, new_id, validate_text
 from threedice.identity.audit_trail import record_security_event
+from threedice.identity.enrolments import check_independent
 from threedice.identity.errors import ApprovalRefused, RecordNotFound
 from threedice.identity.roles import SECOND, STAFF, Role, validate_roles
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext, Transaction
-    from threedice.identity.accounts import Account
     from threedice.identity.audit_trail import SecurityEventKind
+    from threedice.identity.roles import IdentityPolicy
 
 MAX_COMMAND_BYTES: Final = 64 * 1024
 
@@ -115,22 +116,25 @@ class Approvals:
 
     @transactional
     def approve(
-        self, run: Transaction, request_id: str, by: str, note: str = ""
+        self, run: Transaction, request_id: str, by: str, note: str = "", *, session: str = ""
     ) -> ApprovalRequest:
-        """Approve a request of another account, which must still be enabled."""
+        """Approve a request of another account, which must still be enabled.
+
+        `session` is the session of the approver in which this is done.
+        """
         request = _fetch_request(run, request_id, run.now)
-        check_may_decide(request, fetch_account(run, by))
+        check_may_decide(run, self._context.policy, request, by, session)
         if not fetch_account(run, request.account).enabled:
             raise ApprovalRefused("disabled", "the account that made this request is disabled")
         return _decide(run, request, by, "approved", note)
 
     @transactional
     def decline(
-        self, run: Transaction, request_id: str, by: str, note: str = ""
+        self, run: Transaction, request_id: str, by: str, note: str = "", *, session: str = ""
     ) -> ApprovalRequest:
-        """Decline a request of another account."""
+        """Decline a request of another account, in a session of the approver."""
         request = _fetch_request(run, request_id, run.now)
-        check_may_decide(request, fetch_account(run, by))
+        check_may_decide(run, self._context.policy, request, by, session)
         return _decide(run, request, by, "declined", note)
 
     @transactional
@@ -159,8 +163,11 @@ def _decide(
     return _fetch_request(run, request.id, run.now)
 
 
-def check_may_decide(request: ApprovalRequest, approver: Account) -> None:
-    """Raise `ApprovalRefused` if an account may not decide a request."""
+def check_may_decide(
+    run: Transaction, policy: IdentityPolicy, request: ApprovalRequest, by: str, session: str
+) -> None:
+    """Raise `ApprovalRefused` if an account may not decide a request in one of its sessions."""
+    approver = fetch_account(run, by)
     _check_pending(request)
     if approver.id == request.account:
         raise ApprovalRefused("own", "nobody may decide their own request")
@@ -168,6 +175,7 @@ def check_may_decide(request: ApprovalRequest, approver: Account) -> None:
         raise ApprovalRefused("disabled", "this account is disabled")
     if not approver.has_role(*request.roles):
         raise ApprovalRefused("role", f"this needs one of: {', '.join(request.roles)}")
+    check_independent(run, policy, approver, request.account, session)
 
 
 def _check_pending(request: ApprovalRequest) -> None:

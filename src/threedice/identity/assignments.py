@@ -8,8 +8,8 @@ import msgspec
 
 from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change, transactional
-from threedice.identity.accounts import CONSOLE, fetch_account, new_id, validate_text
-from threedice.identity.audit_trail import record_security_event
+from threedice.identity.accounts import fetch_account, new_id, validate_text
+from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import STAFF, Role
 

@@ -6,13 +6,16 @@ from the same address can be matched, but the address cannot be recovered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 if TYPE_CHECKING:
     from threedice.db import Database
     from threedice.identity.access_changes import Transaction
+
+CONSOLE: Final = "console"
+"""Actor recorded for commands given on the server itself."""
 
 SecurityEventKind = Literal[
     "account-added",
@@ -23,6 +26,9 @@ SecurityEventKind = Literal[
     "assignment-ended",
     "code-reset",
     "code-set-up",
+    "enrolment-asked",
+    "enrolment-confirmed",
+    "enrolment-declined",
     "password-changed",
     "recovery-code-used",
     "recovery-codes-made",

@@ -8,8 +8,8 @@ ThreediceError
     ├── SessionRefused    the session may not do this in its present state
     ├── PasswordRefused   the new password is not acceptable
     ├── AccountRefused    the account cannot be created or changed like this
-    ├── ApprovalRefused   this account may not decide the request, or the request is closed
-    └── RecordNotFound    no account, session, token, assignment or request has this id
+    ├── ApprovalRefused   this account may not decide the request, or it is closed
+    └── RecordNotFound    no account, session, token, assignment, request or enrolment has this id
 
 Malformed input raises `InvalidInput`, as in every package. `WrongCredentials` is internal to this
 package: callers get a `SignInRefused` instead.
@@ -23,13 +23,24 @@ from threedice.errors import ThreediceError
 
 SignInReason = Literal["credentials", "code-needed", "code", "expired", "wait"]
 
-SessionReason = Literal["ended", "standing", "enrolled", "not-begun"]
+SessionReason = Literal["ended", "standing", "enrolled", "not-begun", "recovery"]
 
 PasswordReason = Literal["short", "long", "form", "common", "name", "same"]
 
-AccountReason = Literal["taken", "roles", "last-administrator", "disabled"]
+AccountReason = Literal["taken", "roles", "last-administrator", "second-administrator", "disabled"]
 
-ApprovalReason = Literal["own", "not-own", "role", "decided", "expired", "disabled"]
+ApprovalReason = Literal[
+    "own",
+    "not-own",
+    "role",
+    "decided",
+    "expired",
+    "disabled",
+    "unconfirmed",
+    "enrolled",
+    "too-new",
+    "recovery",
+]
 
 ReasonT = TypeVar("ReasonT", bound=str)
 
@@ -68,13 +79,14 @@ _SESSION_TEXTS: dict[SessionReason, str] = {
     "ended": "this session has ended; sign in again",
     "standing": "this session may not do that in its present state",
     "enrolled": "a second factor is already set up; give the password and a code to replace it",
+    "recovery": "this session was opened with a recovery code; set up new codes first",
     "not-begun": "no enrolment has been started; start one first",
 }
 
 
 class _RefusedWithText(IdentityError, Generic[ReasonT]):
-    def __init__(self, reason: ReasonT, text: str) -> None:
-        self.reason = reason
+    def __init__(self, reason: ReasonT, text: str, **facts: int) -> None:
+        self.reason, self.facts = reason, facts
         super().__init__(text)
 
 
@@ -87,7 +99,7 @@ class AccountRefused(_RefusedWithText[AccountReason]):
 
 
 class ApprovalRefused(_RefusedWithText[ApprovalReason]):
-    """An approval request that this account may not decide, or that is no longer pending."""
+    """A request or an enrolment that this account may not decide, or that is no longer pending."""
 
 
 class RecordNotFound(IdentityError):

@@ -71,6 +71,7 @@ class IdentityPolicy:
     lock_seconds: int = 5 * 60
     first_password_seconds: int = 7 * 24 * 3600
     request_seconds: int = 15 * 60
+    approver_wait_seconds: int = 24 * 3600
     issuer: str = "Threedice"
 
     def idle_timeout_microseconds(self, roles: Iterable[Role]) -> int:

@@ -15,13 +15,14 @@ import pyotp
 
 from threedice.identity.access_changes import transactional
 from threedice.identity.accounts import (
-    CONSOLE,
     delete_second_factor,
     end_account_sessions,
     fetch_account,
+    revoke_account_tokens,
 )
-from threedice.identity.audit_trail import record_security_event
-from threedice.identity.errors import SessionRefused, WrongCredentials
+from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.enrolment_records import record_reset
+from threedice.identity.errors import SessionRefused, SignInRefused, WrongCredentials
 from threedice.identity.passwords import random_readable_code
 from threedice.identity.roles import SECOND
 from threedice.identity.sessions import IssuedSession
@@ -108,7 +109,8 @@ class SecondFactors:
             recovery_codes = self._create_recovery_codes(run, account)
             self._sessions.end_others(run, account, session.id)
             attempt.record(run, "code-set-up")
-            return ConfirmedEnrolment(self._sessions.rotate(run, session.id), recovery_codes)
+            issued = self._sessions.rotate(run, session.id, factor="code")
+            return ConfirmedEnrolment(issued, recovery_codes)
 
         return self._attempts.complete(attempt, work)
 
@@ -125,13 +127,44 @@ class SecondFactors:
 
         return self._context.transact(work)
 
+    def reauthenticate(
+        self, token: str, *, password: str, code: str, address: str = ""
+    ) -> IssuedSession:
+        """Require the password and, of an account with a second factor, a TOTP code.
+
+        Recovery codes do not count, and neither does a session that one has opened. The session
+        continues under a new token.
+        """
+        session = self._sessions.require_state(token, "open")
+        account = session.account.id
+        if session.recovered:
+            raise SessionRefused("recovery")
+        attempt = self._attempts.begin("id", account, address)
+        self._attempts.check_password(attempt, password)
+        if not code and self.is_enrolled(account):
+            self._attempts.uncount(attempt)
+            raise SignInRefused("code-needed")
+        key = self._context.encryption_key
+
+        def work(run: Transaction) -> IssuedSession:
+            if has_second_factor(run, account) and not _consume_totp(run, key, account, code):
+                raise WrongCredentials("code")
+            return self._sessions.rotate(run, self._sessions.find(run, token).id)
+
+        return self._attempts.complete(attempt, work)
+
     @transactional
     def reset(self, run: Transaction, account: str, *, by: str = CONSOLE) -> None:
-        """Delete the second factor of an account whose user lost it; all its sessions end."""
-        fetch_account(run, account)
+        """Delete the second factor of an account whose user lost it.
+
+        All its sessions and API tokens end.
+        """
+        roles = fetch_account(run, account).roles
         delete_second_factor(run, account)
         end_account_sessions(run, account)
+        revoke_account_tokens(run, account, by)
         record_security_event(run, "code-reset", account, by)
+        record_reset(run, account, roles, by)
 
     def _require_password(self, account: str, password: str, address: str) -> None:
         """Refuse without the password: an unattended open session is not enough."""
@@ -180,21 +213,27 @@ def has_second_factor(run: SqlRunner, account: str) -> bool:
 
 def consume_code(run: Transaction, key: EncryptionKey, account: str, code: str) -> str:
     """Consume a code if it is right; return 'code' or 'recovery code', or '' if it is wrong."""
-    normalised = _normalise_code(code)
+    if _consume_totp(run, key, account, code):
+        return "code"
+    if has_second_factor(run, account) and run(
+        "DELETE FROM people_recovery WHERE account = ? AND mark = ? RETURNING account",
+        (account, _hash_recovery_code(key, account, code)),
+    ):
+        return "recovery code"
+    return ""
+
+
+def _consume_totp(run: Transaction, key: EncryptionKey, account: str, code: str) -> bool:
+    """Consume a TOTP code if it is right."""
     for secret, last_step in run(
         "SELECT secret, step FROM people_codes WHERE account = ? AND secret <> ?", (account, b"")
     ):
         totp_secret = key.decrypt(secret, account).decode()
-        step = matching_totp_step(totp_secret, normalised, run.now, after=last_step)
+        step = matching_totp_step(totp_secret, _normalise_code(code), run.now, after=last_step)
         if step is not None:
             run("UPDATE people_codes SET step = ? WHERE account = ?", (step, account))
-            return "code"
-        if run(
-            "DELETE FROM people_recovery WHERE account = ? AND mark = ? RETURNING account",
-            (account, _hash_recovery_code(key, account, normalised)),
-        ):
-            return "recovery code"
-    return ""
+            return True
+    return False
 
 
 def matching_totp_step(secret: str, code: str, now: int, after: int) -> int | None:

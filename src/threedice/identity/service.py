@@ -17,6 +17,7 @@ from threedice.identity.approvals import Approvals
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
 from threedice.identity.encryption_key import open_encryption_key
+from threedice.identity.enrolments import Enrolments
 from threedice.identity.passwords import Argon2Cost, Argon2Hasher
 from threedice.identity.roles import IdentityPolicy
 from threedice.identity.second_factors import SecondFactors
@@ -41,6 +42,7 @@ class IdentityService:
     sessions: Sessions
     tokens: ApiTokens
     assignments: Assignments
+    enrolments: Enrolments
     approvals: Approvals
     audit_trail: AuditTrail
     access_changes: AccessChanges
@@ -96,6 +98,7 @@ def open_identity(
         sessions=sessions,
         tokens=ApiTokens(context),
         assignments=Assignments(context),
+        enrolments=Enrolments(context),
         approvals=Approvals(context),
         audit_trail=AuditTrail(database),
         access_changes=access_changes,

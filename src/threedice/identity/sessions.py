@@ -20,14 +20,14 @@ import msgspec
 from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import (
     ACCOUNT_COLUMNS,
-    CONSOLE,
     Account,
     end_account_sessions,
     fetch_account,
     new_id,
     parse_account,
+    revoke_account_tokens,
 )
-from threedice.identity.audit_trail import record_security_event
+from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import RecordNotFound, SessionRefused
 from threedice.identity.roles import SECOND
 from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
@@ -48,7 +48,7 @@ MAX_SESSIONS_PER_ACCOUNT: Final = 20
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A session and its present state."""
+    """A session and its present state; `recovered` if a recovery code opened it."""
 
     id: str
     account: Account
@@ -56,6 +56,7 @@ class Session(msgspec.Struct, frozen=True):
     created: int
     seen: int
     until: int
+    recovered: bool
 
 
 class IssuedSession(msgspec.Struct, frozen=True):
@@ -128,8 +129,8 @@ class Sessions:
     def end_all(self, run: Transaction, account: str, *, by: str = CONSOLE) -> int:
         """End all sessions and revoke all API tokens of an account; return how many."""
         fetch_account(run, account)
-        revoked = run("DELETE FROM people_tokens WHERE account = ? RETURNING id", (account,))
-        ended = end_account_sessions(run, account) + len(revoked)
+        revoked = revoke_account_tokens(run, account, by)
+        ended = end_account_sessions(run, account) + revoked
         record_security_event(run, "sessions-ended", account, by, detail=str(ended))
         return ended
 
@@ -164,23 +165,28 @@ class Sessions:
 
     # inside a transaction of the caller
 
-    def create(self, run: Transaction, account: str) -> IssuedSession:
-        """Create a session with a new token."""
+    def create(self, run: Transaction, account: str, factor: str = "") -> IssuedSession:
+        """Create a session with a new token; `factor` is the kind of code that opens it."""
         self._make_room(run, account)
         token, ends = (
             secrets.token_urlsafe(32),
             run.now + self._context.policy.session_seconds * SECOND,
         )
         run(
-            "INSERT INTO people_sessions (id, digest, account, created, seen, ends, locked)"
-            " VALUES (?, ?, ?, ?, ?, ?, 0)",
-            (new_id(), hash_token(token), account, run.now, run.now, ends),
+            "INSERT INTO people_sessions (id, digest, account, created, seen, ends, locked, factor)"
+            " VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
+            (new_id(), hash_token(token), account, run.now, run.now, ends, factor),
         )
         return IssuedSession(token, self.find(run, token))
 
-    def rotate(self, run: Transaction, session_id: str) -> IssuedSession:
-        """Give a session a new token and unlock it; the old token becomes invalid."""
+    def rotate(self, run: Transaction, session_id: str, factor: str = "") -> IssuedSession:
+        """Give a session a new token and unlock it; the old token becomes invalid.
+
+        `factor` is the kind of code that was given for it, if any.
+        """
         token = secrets.token_urlsafe(32)
+        if factor:
+            run("UPDATE people_sessions SET factor = ? WHERE id = ?", (factor, session_id))
         ((account,),) = run(
             "UPDATE people_sessions SET digest = ?, seen = ?, locked = 0 WHERE id = ?"
             " RETURNING account",
@@ -262,6 +268,7 @@ class _CachedSession:
     seen: int
     ends: int
     locked: bool
+    recovered: bool
     written: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -270,7 +277,7 @@ class _CachedSession:
 
 _SELECT_SESSION: Final = (
     f"SELECT {ACCOUNT_COLUMNS}, s.id, a.first_until > 0, coalesce(length(c.secret), 0) > 0,"
-    " s.created, s.seen, s.ends, s.locked"
+    " s.created, s.seen, s.ends, s.locked, s.factor = 'recovery code'"
     " FROM people_sessions s JOIN people_accounts a ON a.id = s.account"
     " LEFT JOIN people_codes c ON c.account = a.id"
 )
@@ -282,4 +289,12 @@ def _parse_cached_session(row: SqlRow) -> _CachedSession:
 
 
 def _to_session(cached: _CachedSession, state: SessionState) -> Session:
-    return Session(cached.id, cached.account, state, cached.created, cached.seen, cached.ends)
+    return Session(
+        id=cached.id,
+        account=cached.account,
+        state=state,
+        created=cached.created,
+        seen=cached.seen,
+        until=cached.ends,
+        recovered=bool(cached.recovered),
+    )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from threedice.identity import second_factors, sign_in_throttle
-from threedice.identity.accounts import fold_name_for_lookup
+from threedice.identity.accounts import fold_name_for_lookup, revoke_account_tokens
 from threedice.identity.audit_trail import record_security_event
 from threedice.identity.errors import PasswordRefused, SignInRefused, WrongCredentials
 from threedice.identity.passwords import validate_password
@@ -61,14 +61,15 @@ class Authentication:
         new_hash = self._rehash_if_outdated(attempt, password)
 
         def work(run: Transaction) -> IssuedSession:
+            factor = ""
             if second_factors.has_second_factor(run, attempt.account):
-                self._attempts.use_code(run, attempt, code)
+                factor = self._attempts.use_code(run, attempt, code)
             end_session_by_token(run, replacing)
             if new_hash:
                 sql = "UPDATE people_accounts SET password = ? WHERE id = ?"
                 run(sql, (new_hash, attempt.account))
             attempt.record(run, "signed-in")
-            return self._sessions.create(run, attempt.account)
+            return self._sessions.create(run, attempt.account, factor)
 
         return self._attempts.complete(attempt, work)
 
@@ -83,17 +84,19 @@ class Authentication:
 
         def work(run: Transaction) -> IssuedSession:
             found = self._sessions.find(run, token)
-            if not password:
-                self._attempts.use_code(run, attempt, code)
+            factor = "" if password else self._attempts.use_code(run, attempt, code)
             attempt.record(run, "unlocked")
-            return self._sessions.rotate(run, found.id)
+            return self._sessions.rotate(run, found.id, factor)
 
         return self._attempts.complete(attempt, work)
 
     def change_password(
         self, token: str, old: str, new: str, *, address: str = ""
     ) -> IssuedSession:
-        """Change the password; the session continues under a new token, all others end."""
+        """Change the password; the session continues under a new token.
+
+        All other sessions and the API tokens of the account end.
+        """
         session = self._sessions.require_state(token, "open", "new-password", "enrolment")
         validate_password(new, session.account.name, session.account.roles)
         if new == old:
@@ -107,6 +110,7 @@ class Authentication:
             sql = "UPDATE people_accounts SET password = ?, first_until = 0 WHERE id = ?"
             run(sql, (new_hash, attempt.account))
             self._sessions.end_others(run, attempt.account, found.id)
+            revoke_account_tokens(run, attempt.account, attempt.account)
             attempt.record(run, "password-changed")
             return self._sessions.rotate(run, found.id)
 
@@ -208,8 +212,8 @@ class SignInAttempts:
         with self._record_failure(attempt):
             return self._context.transact(complete)
 
-    def use_code(self, run: Transaction, attempt: SignInAttempt, code: str) -> None:
-        """Consume a TOTP or recovery code, or refuse it."""
+    def use_code(self, run: Transaction, attempt: SignInAttempt, code: str) -> str:
+        """Consume a TOTP or recovery code and return its kind, or refuse it."""
         account = attempt.account
         kind = second_factors.consume_code(run, self._context.encryption_key, account, code)
         if not kind:
@@ -218,6 +222,7 @@ class SignInAttempts:
             left = run("SELECT count(*) FROM people_recovery WHERE account = ?", (account,))
             detail = f"{left[0][0]} left"
             record_security_event(run, "recovery-code-used", account, account, detail=detail)
+        return kind
 
     @contextmanager
     def _record_failure(self, attempt: SignInAttempt) -> Iterator[None]:

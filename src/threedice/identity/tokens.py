@@ -18,14 +18,13 @@ from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import (
     ACCOUNT_COLUMNS,
-    CONSOLE,
     Account,
     fetch_account,
     new_id,
     parse_account,
     validate_text,
 )
-from threedice.identity.audit_trail import record_security_event
+from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import HOUR, SECOND
 

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.api.live_server import PASSWORD, receive, receive_until, serve_house, wait_for_close
+from tests.api.live_server import receive, receive_until, serve_house, wait_for_close
+from tests.identity.identity_cluster import PASSWORD
 from threedice.api.http.limits import RateLimiter
 from threedice.api.live import hub
 from threedice.api.live.hub import MAX_SOCKETS_PER_ACCOUNT

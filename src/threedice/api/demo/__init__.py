@@ -11,7 +11,7 @@ from threedice.account.commands import Deposit, OpenAccount
 from threedice.api.auth.authorisation import ASSIGNED_ROLES
 from threedice.errors import InvalidInput
 from threedice.house.persons import Person, save_person
-from threedice.identity.accounts import CONSOLE
+from threedice.identity.audit_trail import CONSOLE
 from threedice.identity.roles import ROLES, Role
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class DemoSignIn(msgspec.Struct, frozen=True):
 SIGN_INS: Final[tuple[DemoSignIn, ...]] = (
     *(DemoSignIn(name, "player", DEMO_PASSWORD) for name in DEMO_PLAYERS),
     *(DemoSignIn(role, role, DEMO_PASSWORD) for role in ROLES if role != "player"),
+    DemoSignIn("administrator2", "administrator", DEMO_PASSWORD),  # to confirm new staff
 )
 
 

@@ -100,8 +100,16 @@ _OPERATING_PROBLEMS: Final[tuple[tuple[type[OperatingFailure], int, str], ...]] 
     (OperatingFailure, 503, "house/closing"),
 )
 
-_SESSION_STATUSES: Final = {"ended": 401, "standing": 403, "enrolled": 409, "not-begun": 409}
-_APPROVAL_STATUSES: Final = {"own": 403, "not-own": 403, "role": 403}
+_SESSION_STATUSES: Final = {
+    "ended": 401,
+    "standing": 403,
+    "enrolled": 409,
+    "not-begun": 409,
+    "recovery": 403,
+}
+_APPROVAL_STATUSES: Final = dict.fromkeys(
+    ("own", "not-own", "role", "unconfirmed", "enrolled", "too-new", "recovery"), 403
+)
 
 
 def problem_responses(*statuses: int) -> dict[int, ResponseSpec]:
@@ -238,7 +246,8 @@ def _classify_identity_error(error: IdentityError) -> tuple[int, str, dict[str, 
         case AccountRefused():
             return 409, f"account/{error.reason}", {}
         case ApprovalRefused():
-            return _APPROVAL_STATUSES.get(error.reason, 409), f"request/{error.reason}", {}
+            status = _APPROVAL_STATUSES.get(error.reason, 409)
+            return status, f"request/{error.reason}", dict(error.facts)
         case _:
             return 403, "door/role", {}
 

@@ -150,7 +150,8 @@ async def approve_request(
     fields = msgspec.json.decode(approval.command)
     command = build_table_command(requester, approval.table, fields, approver)
     if not _is_retry(context, caller, approval):
-        await run_in_thread(approvals.approve, approval.id, caller.account.id, data.note)
+        approve, session = approvals.approve, caller.session_id
+        await run_in_thread(approve, approval.id, caller.account.id, data.note, session=session)
     key = f"request/{approval.id}"
     result = await execute_command(context, caller, approval.table, command, key, approval.account)
     context.metrics.count_accepted(tag_of(command), started_at)
@@ -170,7 +171,10 @@ async def decline_request(
     approvals = context.identity.approvals
     approval = await run_in_thread(approvals.get, request_id)
     _require_approver(caller, approval)
-    declined = await run_in_thread(approvals.decline, approval.id, caller.account.id, data.note)
+    decline, session = approvals.decline, caller.session_id
+    declined = await run_in_thread(
+        decline, approval.id, caller.account.id, data.note, session=session
+    )
     return await _request_view(context, declined)
 
 

@@ -1,4 +1,4 @@
-"""Administration of staff and players: accounts, assignments and the audit trail."""
+"""Administration of staff and players: accounts, enrolments, assignments and the audit trail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from threedice.api.http.limits import run_in_thread, run_limited
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import LineCount, OpaqueId, TableId
 from threedice.api.routes.history import Timestamp
-from threedice.identity import Account, Assignment, FirstPassword, Role, SecurityEvent
+from threedice.identity import (
+    Account,
+    Assignment,
+    Enrolment,
+    FirstPassword,
+    Role,
+    SecurityEvent,
+)
 
 RoleList = Annotated[list[Role], msgspec.Meta(min_length=1, max_length=7)]
 
@@ -54,7 +61,10 @@ async def list_people(context: Context) -> list[Account]:
 async def add_person(
     context: Context, caller: CurrentCaller, data: JSONBody[NewAccountForm]
 ) -> FirstPassword:
-    """Add an account; its first password is shown only once."""
+    """Add an account; its first password is shown only once.
+
+    A staff account stays disabled until a second administrator confirms its enrolment.
+    """
     add = context.identity.accounts.add
     return await run_limited(
         context.hashing_limiter, add, data.name, data.roles, by=caller.account.id
@@ -65,7 +75,10 @@ async def add_person(
 async def set_roles(
     context: Context, caller: CurrentCaller, person: OpaqueId, data: JSONBody[RolesForm]
 ) -> Account:
-    """Set the roles of another account."""
+    """Set the roles of another account.
+
+    Fewer roles take effect at once; others when a second administrator confirms the enrolment.
+    """
     _reject_own_account(caller, person)
     set_account_roles = context.identity.accounts.set_roles
     return await run_in_thread(set_account_roles, person, data.roles, by=caller.account.id)
@@ -83,9 +96,14 @@ async def disable_person(context: Context, caller: CurrentCaller, person: Opaque
     await run_in_thread(context.identity.accounts.disable, person, by=caller.account.id)
 
 
-@post("/api/people/{person:str}/enable", name="enable-person", status_code=204)
+@post(
+    "/api/people/{person:str}/enable",
+    name="enable-person",
+    status_code=204,
+    responses=problem_responses(409),
+)
 async def enable_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
-    """Enable a disabled account."""
+    """Enable a disabled account; a staff account when a second administrator confirms it."""
     await run_in_thread(context.identity.accounts.enable, person, by=caller.account.id)
 
 
@@ -106,7 +124,10 @@ async def forget_person(context: Context, caller: CurrentCaller, person: OpaqueI
 async def reset_password(
     context: Context, caller: CurrentCaller, person: OpaqueId
 ) -> FirstPassword:
-    """Reset the password of another account to a new first password, and end its sessions."""
+    """Reset the password of another account, and end its sessions and API tokens.
+
+    A staff account cannot decide requests until a second administrator confirms the reset.
+    """
     _reject_own_account(caller, person)
     reset = context.identity.accounts.reset_password
     return await run_limited(context.hashing_limiter, reset, person, by=caller.account.id)
@@ -114,7 +135,10 @@ async def reset_password(
 
 @delete("/api/people/{person:str}/codes", name="reset-codes")
 async def reset_codes(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
-    """Reset the second factor of another account, and end its sessions."""
+    """Reset the second factor of another account, and end its sessions and API tokens.
+
+    A staff account cannot decide requests until a second administrator confirms the reset.
+    """
     _reject_own_account(caller, person)
     await run_in_thread(context.identity.second_factors.reset, person, by=caller.account.id)
 
@@ -129,6 +153,41 @@ def _reject_own_account(caller: CurrentCaller, account: str) -> None:
     """Reject changes to the caller's own account."""
     if account == caller.account.id:
         raise HttpProblem(403, "door/self")
+
+
+# --- enrolments ---------------------------------------------------------------------------------
+
+
+@get("/api/enrolments", name="list-enrolments")
+async def list_enrolments(context: Context) -> list[Enrolment]:
+    """List the enrolments of staff that await a second administrator, the oldest first."""
+    return await run_in_thread(context.identity.enrolments.pending)
+
+
+@post(
+    "/api/enrolments/{enrolment:str}/confirm",
+    name="confirm-enrolment",
+    status_code=204,
+    responses=problem_responses(409),
+)
+async def confirm_enrolment(context: Context, caller: CurrentCaller, enrolment: OpaqueId) -> None:
+    """Confirm an enrolment that another administrator asked for."""
+    confirm = context.identity.enrolments.confirm
+    await run_in_thread(confirm, enrolment, caller.account.id, session=caller.session_id)
+
+
+@post(
+    "/api/enrolments/{enrolment:str}/decline",
+    name="decline-enrolment",
+    status_code=204,
+    responses=problem_responses(409),
+)
+async def decline_enrolment(context: Context, caller: CurrentCaller, enrolment: OpaqueId) -> None:
+    """Decline an enrolment.
+
+    A new account loses its name; an account whose credentials were reset is disabled.
+    """
+    await run_in_thread(context.identity.enrolments.decline, enrolment, caller.account.id)
 
 
 # --- assignments and audit trail ----------------------------------------------------------------

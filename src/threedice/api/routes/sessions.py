@@ -17,7 +17,7 @@ from threedice.api.routes.sign_in import (
     Code,
     Password,
     ReauthenticationForm,
-    reauthenticate,
+    run_with_credentials,
     session_cookie,
 )
 from threedice.api.views import build_view
@@ -37,7 +37,10 @@ class SessionLine(msgspec.Struct, frozen=True):
 
 
 class TokenForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A new API token: name, scopes and lifetime, with the caller's password or a code."""
+    """A new API token: name, scopes and lifetime, with the caller's password.
+
+    An account with a second factor also gives a code of it; a recovery code does not count.
+    """
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     scopes: Annotated[list[str], msgspec.Meta(min_length=1, max_length=10)]
@@ -96,12 +99,17 @@ async def list_tokens(context: Context, caller: CurrentCaller) -> list[TokenLine
 async def make_token(
     context: Context, caller: CurrentCaller, request: HouseRequest, data: JSONBody[TokenForm]
 ) -> Response[NewTokenView]:
-    """Create an API token after reauthentication; it is shown only once."""
+    """Create an API token; it is shown only once.
+
+    This requires the password, and a code of the second factor if there is one.
+    """
     for scope in data.scopes:
         if scope not in SCOPES:
             raise InvalidInput(f"there is no scope {scope!r}; choose from {', '.join(SCOPES)}")
     form = ReauthenticationForm(password=data.password, code=data.code)
-    session = await reauthenticate(request, form)
+    session = await run_with_credentials(
+        request, context.identity.second_factors.reauthenticate, form
+    )
     account = caller.account.id
     created = await run_in_thread(
         context.identity.tokens.create,

@@ -136,7 +136,9 @@ async def unlock(
     request: HouseRequest, data: JSONBody[ReauthenticationForm]
 ) -> Response[SessionView]:
     """Unlock the session with the password or a code."""
-    return _session_response(request.context, await reauthenticate(request, data))
+    unlock_session = request.context.identity.authentication.unlock
+    unlocked = await run_with_credentials(request, unlock_session, data)
+    return _session_response(request.context, unlocked)
 
 
 @put("/api/session/password", name="change-password", responses=problem_responses(429))
@@ -160,7 +162,7 @@ async def begin_codes(
 ) -> TotpEnrolment:
     """Begin the enrolment of a second factor; replacing one requires one of its codes as well."""
     begin = context.identity.second_factors.begin_enrolment
-    return await _run_with_credentials(request, begin, data)
+    return await run_with_credentials(request, begin, data)
 
 
 @put("/api/session/codes", name="confirm-codes", responses=problem_responses(409, 429))
@@ -185,19 +187,13 @@ async def renew_recovery_codes(
 ) -> RecoveryCodes:
     """Replace the recovery codes; requires the password and a code."""
     replace = context.identity.second_factors.replace_recovery_codes
-    return RecoveryCodes(await _run_with_credentials(request, replace, data))
+    return RecoveryCodes(await run_with_credentials(request, replace, data))
 
 
 # --- helpers ------------------------------------------------------------------------------------
 
 
-async def reauthenticate(request: HouseRequest, form: ReauthenticationForm) -> IssuedSession:
-    """Verify the caller's password or code again; the session continues under a new token."""
-    unlock_session = request.context.identity.authentication.unlock
-    return await _run_with_credentials(request, unlock_session, form)
-
-
-async def _run_with_credentials(
+async def run_with_credentials(
     request: HouseRequest, operation: Callable[..., T], form: ReauthenticationForm
 ) -> T:
     """Run an operation on the caller's session that verifies their password or a code."""

@@ -1,0 +1,162 @@
+"""Records of who enrolled an account and who may know its credentials.
+
+Staff roles take effect when a second administrator confirms them. A reset of a password or second
+factor takes effect at once, but until a second administrator confirms it, the account does not
+count as a second person: whoever reset it may be using it. `enrolments` decides what is recorded
+here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.errors import AccountRefused
+from threedice.identity.roles import Role, is_staff
+
+if TYPE_CHECKING:
+    from threedice.db import SqlRunner
+    from threedice.identity.access_changes import Transaction
+
+EnrolmentKind = Literal["account", "roles", "enabling", "reset"]
+
+REQUIRED_ADMINISTRATORS: Final = 2
+"""Until a house has this many administrators, the command line enrols staff on its own."""
+
+REMEDY: Final = "threedice users on the server's command line"
+
+
+class EnrolmentRecord(NamedTuple):
+    """How an account came to its roles and credentials.
+
+    `holders` are the accounts whose owners may know its credentials without a confirmation.
+    `confirmed` is when the account was confirmed; 0 if it counts since ever.
+    """
+
+    enrolled_by: str
+    reset_by: str
+    holders: frozenset[str]
+    confirmed: int
+
+
+def fetch_enrolment_record(run: SqlRunner, account: str) -> EnrolmentRecord:
+    """Return the record of an account; an empty one for the command line."""
+    sql = "SELECT enrolled_by, reset_by, held_by, confirmed FROM people_accounts WHERE id = ?"
+    for enrolled_by, reset_by, held_by, confirmed in run(sql, (account,)):
+        holders = frozenset(filter(None, held_by.split(",")))
+        return EnrolmentRecord(enrolled_by, reset_by, holders, confirmed)
+    return EnrolmentRecord("", "", frozenset(), 0)
+
+
+def begin_enrolment(
+    run: Transaction, account: str, kind: EnrolmentKind, roles: tuple[Role, ...], by: str
+) -> bool:
+    """Return whether roles take effect at once; otherwise record that they await confirmation.
+
+    Players need no confirmation, and neither does the command line while it enrols the first two
+    administrators. Raise `AccountRefused` if no second administrator exists who could confirm.
+    """
+    if not is_staff(roles):
+        return True
+    if _enrols_alone(run, by):
+        confirm_record(run, account, enrolled_by=by, since=0)
+        return True
+    if not find_confirmers(run, account, by):
+        raise AccountRefused(
+            "second-administrator",
+            "new staff need a second administrator, and no other administrator can confirm this; "
+            f"use {REMEDY}",
+        )
+    _insert_pending(run, account, kind, roles, by)
+    return False
+
+
+def record_reset(run: Transaction, account: str, roles: tuple[Role, ...], by: str) -> None:
+    """Record that somebody else has reset the password or second factor of a staff account."""
+    if not is_staff(roles):
+        return
+    run("UPDATE people_accounts SET reset_by = ? WHERE id = ?", (by, account))
+    if _enrols_alone(run, by):
+        run("UPDATE people_accounts SET held_by = '' WHERE id = ?", (account,))
+        return
+    holders = fetch_enrolment_record(run, account).holders
+    holders |= {by} | fetch_enrolment_record(run, by).holders
+    held_by = ",".join(sorted(holders))
+    run("UPDATE people_accounts SET held_by = ? WHERE id = ?", (held_by, account))
+    _insert_pending(run, account, "reset", roles, by)
+
+
+def confirm_record(
+    run: SqlRunner, account: str, *, since: int, enrolled_by: str | None = None
+) -> None:
+    """Record that an account counts as a second person from a time on.
+
+    With `enrolled_by` its roles were confirmed, without it its credentials.
+    """
+    run("UPDATE people_accounts SET confirmed = ? WHERE id = ?", (since, account))
+    if enrolled_by is None:
+        run("UPDATE people_accounts SET held_by = '' WHERE id = ?", (account,))
+    else:
+        run("UPDATE people_accounts SET enrolled_by = ? WHERE id = ?", (enrolled_by, account))
+
+
+def find_confirmers(run: SqlRunner, account: str, asked_by: str) -> set[str]:
+    """Return the administrators who may confirm an enrolment, some of them only after a time."""
+    holders = fetch_enrolment_record(run, account).holders
+    holders |= fetch_enrolment_record(run, asked_by).holders | {asked_by, account}
+    return {
+        each
+        for each in find_confirmed_administrators(run) - holders
+        if not is_dependent(fetch_enrolment_record(run, each), asked_by)
+    }
+
+
+def is_dependent(record: EnrolmentRecord, requester: str) -> bool:
+    """Return whether a requester enrolled an account or reset its credentials."""
+    return requester != CONSOLE and requester in (record.enrolled_by, record.reset_by)
+
+
+def is_new_account_pending(run: SqlRunner, account: str) -> bool:
+    """Return whether a new account awaits its confirmation."""
+    sql = "SELECT 1 FROM people_enrolments WHERE account = ? AND kind = 'account' AND state = ?"
+    return bool(run(sql, (account, "pending")))
+
+
+def cancel_enrolments(run: Transaction, account: str, by: str) -> None:
+    """Cancel the pending enrolments of an account that is disabled."""
+    run(
+        "UPDATE people_enrolments SET state = 'cancelled', decided_by = ?, decided = ?"
+        " WHERE account = ? AND state = 'pending'",
+        (by, run.now, account),
+    )
+
+
+def find_confirmed_administrators(run: SqlRunner) -> set[str]:
+    """Return the enabled administrators whose credentials nobody else may know."""
+    rows = run("SELECT id, roles FROM people_accounts WHERE enabled = 1 AND held_by = ''")
+    return {id_ for id_, roles in rows if "administrator" in roles.split(",")}
+
+
+def _enrols_alone(run: SqlRunner, by: str) -> bool:
+    administrators = find_confirmed_administrators(run)
+    return by == CONSOLE and len(administrators) < REQUIRED_ADMINISTRATORS
+
+
+def _insert_pending(
+    run: Transaction, account: str, kind: EnrolmentKind, roles: tuple[Role, ...], by: str
+) -> None:
+    """Insert a pending enrolment; it replaces a pending one of the same kind."""
+    run(
+        "UPDATE people_enrolments SET state = 'replaced', decided_by = ?, decided = ?"
+        " WHERE account = ? AND kind = ? AND state = 'pending'",
+        (by, run.now, account, kind),
+    )
+    role_list = ",".join(roles)
+    run(
+        "INSERT INTO people_enrolments"
+        " (id, account, kind, roles, asked_by, asked, state, decided_by, decided)"
+        " VALUES (?, ?, ?, ?, ?, ?, 'pending', '', 0)",
+        (secrets.token_hex(10), account, kind, role_list, by, run.now),
+    )
+    record_security_event(run, "enrolment-asked", account, by, detail=f"{kind}: {role_list}")
