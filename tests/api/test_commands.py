@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.api.house_app import DEALER, SUPERVISOR, open_house_app, problem_code, seat_players
+from tests.api.test_approvals import new_limits
 from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authentication import Caller
 from threedice.house.codec import decode
@@ -197,6 +198,30 @@ async def test_account_command_contradicting_its_path_or_sender_is_refused(
     ):
         body = {"type": "OpenAccount", "currency": "SGD", **more}
         assert problem_code(await client.post(path, json=body)) == expected
+
+
+async def test_account_in_another_currency_than_the_house_is_refused(house: HouseApp) -> None:
+    player = house.id("player")
+    client = house.client("shift-manager", **{"Idempotency-Key": "k"})
+    body = {"type": "OpenAccount", "currency": "USD"}
+    refused = await client.post(f"/api/accounts/{player}/commands", json=body)
+    assert (refused.status_code, problem_code(refused)) == (422, "door/currency")
+    assert refused.json()["facts"] == {"house": "SGD", "currency": "USD"}
+    assert not house.store.head(f"cage/{player}").version
+
+
+async def test_table_in_another_currency_than_the_house_is_refused(house: HouseApp) -> None:
+    establish = {"type": "EstablishTable", "game": "sg-rws-tai-sai-v6/a"}
+    assert (await house.send("pit-manager", establish)).is_success
+    body = {
+        "type": "OpenTable", "table": "1", "currency": "USD", "mode": "refuse", "chips": [5],
+        "float_amount": 0, "limits": new_limits()["limits"],
+    }  # fmt: skip
+    version = house.store.head("table/1").version
+    refused = await house.send("pit-manager", body)
+    assert (refused.status_code, problem_code(refused)) == (422, "door/currency")
+    assert "SGD, not in USD" in refused.json()["detail"]
+    assert house.store.head("table/1").version == version
 
 
 # --- idempotency --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import msgspec
 from litestar import MediaType, Response, get, post
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from threedice.account.commands import OpenAccount
 from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import COMMANDS, role_for
 from threedice.api.context import Context, CurrentCaller
@@ -126,6 +127,7 @@ async def send_account_command(
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_account_command(caller, player, fields)
+    check_currency(command, context.config)
     handle = context.house.command_handler.handle
     result = await handle(command, account=caller.account.id, key=key)
     context.metrics.count_accepted(tag_of(command), started_at)
@@ -202,6 +204,7 @@ async def execute_command(
     if table not in context.table_ids and not isinstance(command, EstablishTable):
         await require_table(context, table)
     check_known_game(command, context.config)
+    check_currency(command, context.config)
     command = await _fill_in_age(context, caller, command)
     result = await context.house.command_handler.handle(
         command, table=table, account=account_id or caller.account.id, key=key
@@ -308,6 +311,15 @@ def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -
         raise HttpProblem(422, "door/mismatch", address=player, body=str(fields["player"])[:100])
     command: AnyAccountCommand = decode_body(ACCOUNT_COMMANDS[kind], msgspec.json.encode(fields))
     return command
+
+
+def check_currency(command: AnyTableCommand | AnyAccountCommand, config: HouseConfig) -> None:
+    """Reject a table or an account in another currency than that of the house."""
+    if isinstance(command, _OPENINGS) and command.currency != config.currency:
+        raise HttpProblem(422, "door/currency", house=config.currency, currency=command.currency)
+
+
+_OPENINGS: Final = (commands.OpenTable, OpenAccount)
 
 
 def check_known_game(command: AnyTableCommand, config: HouseConfig) -> None:
