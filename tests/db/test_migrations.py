@@ -201,6 +201,13 @@ def test_unversioned_database_gets_a_version_when_served(
     assert old.execute("SELECT count(*) FROM people_accounts") == accounts
 
 
+def test_accounts_of_an_older_database_count_as_enrolled_long_ago(old: Database) -> None:
+    old.open("migrate")
+    sql = "SELECT DISTINCT enrolled_by, reset_by, held_by, confirmed FROM people_accounts"
+    assert old.execute(sql) == [("", "", "", 0)]
+    assert old.execute("SELECT DISTINCT factor FROM people_sessions") in ([], [("",)])
+
+
 def test_log_without_identity_tables_gets_them_by_migration(old: Database, tmp_path: Path) -> None:
     for name in sorted(old.tables):
         if name.startswith(IDENTITY_TABLE_PREFIX):

@@ -65,7 +65,7 @@ def _add_accounts(identity: IdentityService) -> dict[str, Account]:
     """Add an account for every role, assigned to all tables, and return the accounts by name."""
     accounts = {}
     now = identity.context.clock()
-    for name in (*ROLES, "player2", "supervisor2"):
+    for name in (*ROLES, "player2", "supervisor2", "administrator2"):
         role = name.rstrip("2")
         account = identity.accounts.find_by_name(name)
         if account is None:

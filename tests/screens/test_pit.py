@@ -377,15 +377,25 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
     assert house.get(f"/api/accounts/{player}/person")["name"] == "Ann Other"
 
 
-def test_administrator_adds_assigns_and_disables_a_dealer(house: House, new_user: NewUser) -> None:
+def test_administrators_add_confirm_assign_and_disable_a_dealer(
+    house: House, new_user: NewUser
+) -> None:
     page = new_user(house).sign_in("administrator", "/pit")
     form = page.locator("form").filter(has=page.get_by_role("button", name="Add somebody"))
     form.get_by_label("Name").fill("dora")
     form.get_by_label("dealer", exact=True).check()
     form.get_by_role("button", name="Add somebody").click()
     password = page.get_by_test_id("first-password").inner_text()
+    expect(page.get_by_role("dialog")).to_contain_text("second administrator must confirm dora")
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
 
+    second = new_user(house).sign_in("administrator2", "/pit")
+    waiting = second.get_by_role("region", name="Waiting for a second administrator")
+    waiting.get_by_role("listitem").filter(has_text="dora").get_by_role(
+        "button", name="Confirm"
+    ).click()
+    expect(second.get_by_role("row").filter(has_text="dora")).to_contain_text("enabled")
+    page.reload()
     page.get_by_role("combobox", name="Who").select_option("dora")
     page.get_by_role("combobox", name="Table").select_option("figures")
     page.get_by_role("button", name="Assign", exact=True).click()
