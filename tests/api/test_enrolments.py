@@ -389,3 +389,15 @@ async def test_session_opened_with_a_recovery_code_decides_nothing(clock: Steppe
             name, PASSWORD, code=device.code()
         ).token
         assert (await approve(house, "dealer", "pit-manager")).status_code == 200
+
+
+async def test_password_reset_by_another_administrator_excludes_the_first_one(
+    pit: HouseApp,
+) -> None:
+    await take_over(pit, "administrator", "supervisor")
+    path = f"/api/people/{pit.id('supervisor')}"
+    assert (await pit.client("second administrator").delete(f"{path}/codes")).is_success
+    for who in ("administrator", "second administrator"):
+        assert problem_code(await decide(pit, who, "supervisor")) == "request/own"
+    assert (await post(pit, "second administrator", f"{path}/password")).is_success
+    assert (await decide(pit, "administrator", "supervisor")).status_code == 204

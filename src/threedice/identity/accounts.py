@@ -194,7 +194,7 @@ class Accounts:
             end_account_sessions(run, account)
             revoke_account_tokens(run, account, by)
             record_security_event(run, "password-changed", account, by)
-            record_reset(run, account, found.roles, by)
+            record_reset(run, account, found.roles, by, of_password=True)
             return fetch_account(run, account)
 
         return FirstPassword(self._context.transact(work), new.plain)
@@ -222,16 +222,16 @@ class _PreparedPassword(NamedTuple):
 def _insert_account(
     run: Transaction, name: str, roles: tuple[Role, ...], password: _PreparedPassword, by: str
 ) -> Account:
-    account, role_list = Account(new_id(), name, roles, False, run.now), ",".join(roles)
+    id_, role_list = new_id(), ",".join(roles)
     run(
         "INSERT INTO people_accounts (id, name, roles, enabled, created, password, first_until)"
         " VALUES (?, ?, ?, 0, ?, ?, ?)",
-        (account.id, name, role_list, run.now, password.hashed, password.first_until),
+        (id_, name, role_list, run.now, password.hashed, password.first_until),
     )
-    record_security_event(run, "account-added", account.id, by, detail=role_list)
-    if begin_enrolment(run, account.id, "account", roles, by):
-        run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (account.id,))
-    return fetch_account(run, account.id)
+    record_security_event(run, "account-added", id_, by, detail=role_list)
+    if begin_enrolment(run, id_, "account", roles, by):
+        run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (id_,))
+    return fetch_account(run, id_)
 
 
 # --- used by the other modules, inside their transactions ----------------------------------------

@@ -62,6 +62,12 @@ def begin_enrolment(
     if _enrols_alone(run, by):
         confirm_record(run, account, enrolled_by=by, since=0)
         return True
+    if fetch_enrolment_record(run, by).holders:
+        raise AccountRefused(
+            "second-administrator",
+            "your own password or second factor was reset, and a second administrator has yet to "
+            f"confirm it; ask them, or use {REMEDY}",
+        )
     if not find_confirmers(run, account, by):
         raise AccountRefused(
             "second-administrator",
@@ -72,19 +78,30 @@ def begin_enrolment(
     return False
 
 
-def record_reset(run: Transaction, account: str, roles: tuple[Role, ...], by: str) -> None:
-    """Record that somebody else has reset the password or second factor of a staff account."""
+def record_reset(
+    run: Transaction,
+    account: str,
+    roles: tuple[Role, ...],
+    by: str,
+    *,
+    of_password: bool = False,
+) -> None:
+    """Record that somebody else has reset the password or second factor of a staff account.
+
+    Whoever knew the old password is no longer a holder.
+    """
     if not is_staff(roles):
         return
-    run("UPDATE people_accounts SET reset_by = ? WHERE id = ?", (by, account))
-    if _enrols_alone(run, by):
-        run("UPDATE people_accounts SET held_by = '' WHERE id = ?", (account,))
-        return
-    holders = fetch_enrolment_record(run, account).holders
-    holders |= {by} | fetch_enrolment_record(run, by).holders
-    held_by = ",".join(sorted(holders))
-    run("UPDATE people_accounts SET held_by = ? WHERE id = ?", (held_by, account))
-    _insert_pending(run, account, "reset", roles, by)
+    holders = frozenset[str]()
+    if not of_password:
+        holders |= fetch_enrolment_record(run, account).holders
+    is_alone = _enrols_alone(run, by)
+    if not is_alone:
+        holders |= {by} | fetch_enrolment_record(run, by).holders
+    sql = "UPDATE people_accounts SET reset_by = ?, held_by = ? WHERE id = ?"
+    run(sql, (by, ",".join(sorted(holders)), account))
+    if not is_alone:
+        _insert_pending(run, account, "reset", roles, by)
 
 
 def confirm_record(
