@@ -136,9 +136,7 @@ async def unlock(
     request: HouseRequest, data: JSONBody[ReauthenticationForm]
 ) -> Response[SessionView]:
     """Unlock the session with the password or a code."""
-    unlock_session = request.context.identity.authentication.unlock
-    unlocked = await run_with_credentials(request, unlock_session, data)
-    return _session_response(request.context, unlocked)
+    return _session_response(request.context, await reauthenticate(request, data))
 
 
 @put("/api/session/password", name="change-password", responses=problem_responses(429))
@@ -191,6 +189,12 @@ async def renew_recovery_codes(
 
 
 # --- helpers ------------------------------------------------------------------------------------
+
+
+async def reauthenticate(request: HouseRequest, form: ReauthenticationForm) -> IssuedSession:
+    """Verify the caller's password or code again; the session continues under a new token."""
+    unlock_session = request.context.identity.authentication.unlock
+    return await run_with_credentials(request, unlock_session, form)
 
 
 async def run_with_credentials(
