@@ -12,7 +12,7 @@ import msgspec
 from threedice.api.auth.authorisation import can_use
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
-from threedice.api.http.requests import check_query
+from threedice.api.http.requests import check_parameters
 from threedice.identity import Account, Assignment, SessionState
 from threedice.identity.roles import is_staff
 from threedice.identity.tokens import TOKEN_PREFIX
@@ -52,9 +52,9 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 async def check_request(request: HouseRequest) -> None:
-    """Authenticate, authorise, and check the query string, before every operation."""
+    """Authenticate, authorise, and check path and query string, before every operation."""
     await require_permission(request)
-    check_query(request)
+    check_parameters(request)
 
 
 async def require_permission(request: HouseRequest) -> None:

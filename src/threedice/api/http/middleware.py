@@ -15,7 +15,8 @@ from litestar.enums import ScopeType
 from threedice.api.auth.authentication import check_request, session_cookie
 from threedice.api.http.journal import REQUEST_ID
 from threedice.api.http.problems import HttpProblem, handle_error
-from threedice.api.http.requests import TABLE_ID_PATTERN, HouseRequest, parse_headers
+from threedice.api.http.requests import HouseRequest, parse_headers
+from threedice.names import TABLE_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     HeaderList = list[tuple[bytes, bytes]]
 
-_COMMANDS_PATH: Final = re.compile(f"/api/tables/({TABLE_ID_PATTERN[1:-1]})/commands")
+_COMMANDS_PATH: Final = re.compile(f"/api/tables/({TABLE_ID})/commands")
 _LIVE_PATH: Final = re.compile(r"/api/tables/[^/]+/live")
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
