@@ -10,6 +10,7 @@ import pytest
 
 from tests.contract import old_databases, recordings
 from threedice.db.schema import (
+    IDENTITY_TABLE_PREFIX,
     SELECT_TABLE_NAMES,
     load_migrations,
     prepare_tables,
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.db.schema import Dialect, TablePolicy
+
+
+VERSIONS = list(load_migrations("sqlite"))
+LATEST = VERSIONS[-1]
+NEXT, NEXT_BUT_ONE = LATEST + 1, LATEST + 2
 
 
 class Database:
@@ -149,18 +155,18 @@ def test_created_tables_match_the_schema_of_the_program(database: Database) -> N
             ]
         assert (tuple(columns), tuple(key)) == (table.columns, table.key)
     others = database.tables - {table.name for table in schema.TABLES} - {"schema_versions"}
-    assert all(name.startswith(schema.IDENTITY_TABLE_PREFIX) for name in others)
+    assert all(name.startswith(IDENTITY_TABLE_PREFIX) for name in others)
 
 
 # --- creation and migration ---------------------------------------------------------------------
 
 
 def test_new_database_gets_all_tables_and_a_version(database: Database) -> None:
-    assert database.versions == [1]
+    assert database.versions == VERSIONS
     assert {"entries", "people_accounts"} <= database.tables
     database.open("require")
     database.open(serving=True)
-    assert database.versions == [1]
+    assert database.versions == VERSIONS
 
 
 def test_empty_database_is_refused_to_readers_and_stays_empty(empty: Database) -> None:
@@ -169,11 +175,19 @@ def test_empty_database_is_refused_to_readers_and_stays_empty(empty: Database) -
     assert empty.tables == set()
 
 
-def test_unversioned_database_is_opened_unchanged_without_migration(old: Database) -> None:
+def test_log_of_an_older_database_is_opened_unchanged_without_migration(old: Database) -> None:
     before = old.tables
     old.open("require")
     old.open("create")
     assert old.tables == before
+
+
+@pytest.mark.parametrize("policy", ["create", "require"])
+def test_identity_tables_of_an_older_database_are_refused_without_migration(
+    old: Database, policy: TablePolicy, tmp_path: Path
+) -> None:
+    with pytest.raises(StoreUnusable, match="run threedice migrate"):
+        open_identity(old.url, state=tmp_path / "state", cost=TEST_COST, tables=policy)
 
 
 def test_unversioned_database_gets_a_version_when_served(
@@ -182,14 +196,14 @@ def test_unversioned_database_gets_a_version_when_served(
     entries = old.execute("SELECT count(*) FROM entries")
     accounts = old.execute("SELECT count(*) FROM people_accounts")
     old.open(serving=True)
-    assert old.versions == [1]
+    assert old.versions == VERSIONS
     assert old.execute("SELECT count(*) FROM entries") == entries
     assert old.execute("SELECT count(*) FROM people_accounts") == accounts
 
 
 def test_log_without_identity_tables_gets_them_by_migration(old: Database, tmp_path: Path) -> None:
     for name in sorted(old.tables):
-        if name.startswith(schema.IDENTITY_TABLE_PREFIX):
+        if name.startswith(IDENTITY_TABLE_PREFIX):
             old.execute(f"DROP TABLE {name}")
     with pytest.raises(StoreUnusable, match="run threedice migrate"):
         open_identity(old.url, state=tmp_path / "state", cost=TEST_COST)
@@ -209,10 +223,11 @@ def test_older_database_is_refused_unless_migration_is_requested(
     database: Database, policy: TablePolicy
 ) -> None:
     with pytest.raises(
-        StoreUnusable, match=r"version 1, this program needs version 2; .* threedice migrate"
+        StoreUnusable,
+        match=rf"version {LATEST}, this program needs version {NEXT}; .* threedice migrate",
     ):
-        database.prepare(policy, {2: ADD_COLOUR})
-    assert database.versions == [1]
+        database.prepare(policy, {NEXT: ADD_COLOUR})
+    assert database.versions == VERSIONS
 
 
 @pytest.mark.parametrize("start", ["new", "old"])
@@ -227,23 +242,24 @@ def test_older_database_is_migrated_through_every_version(
     byte = "x'01'" if database.dialect == "sqlite" else r"'\x01'::bytea"
     database.execute(f"INSERT INTO games (hash, canonical) VALUES ('h', {byte})")
 
-    database.prepare("migrate", {2: ADD_COLOUR, 3: PAINT})
+    database.prepare("migrate", {NEXT: ADD_COLOUR, NEXT_BUT_ONE: PAINT})
 
     assert database.execute("SELECT colour FROM games WHERE hash = 'h'") == [("red",)]
-    assert database.versions == [1, 2, 3]
-    database.prepare("migrate", {2: ADD_COLOUR, 3: PAINT})
+    assert database.versions == [*VERSIONS, NEXT, NEXT_BUT_ONE]
+    database.prepare("migrate", {NEXT: ADD_COLOUR, NEXT_BUT_ONE: PAINT})
     for policy in ("migrate", "create", "require"):
         with pytest.raises(
-            StoreUnusable, match=r"version 3, this program knows version 1; use the newer"
+            StoreUnusable,
+            match=rf"version {NEXT_BUT_ONE}, this program knows version {LATEST}; use the newer",
         ):
             database.open(policy)
 
 
 def test_failed_migration_changes_nothing(database: Database) -> None:
     with pytest.raises(Exception, match="nonsense"):
-        database.prepare("migrate", {2: ["DROP TABLE games"], 3: ["SELECT nonsense"]})
+        database.prepare("migrate", {NEXT: ["DROP TABLE games"], NEXT_BUT_ONE: ["SELECT nonsense"]})
     assert "games" in database.tables
-    assert database.versions == [1]
+    assert database.versions == VERSIONS
     database.open()
 
 

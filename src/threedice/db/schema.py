@@ -2,8 +2,8 @@
 
 The log and the identity store may share a database, so there is one sequence of migrations for
 both. `migrations/0002.sqlite.sql` is the second for SQLite. The table `schema_versions` records
-which ones a database has. A database written before it existed, and a backup, has its version in
-`meta`.
+which ones a database has. A database written before it existed has its version in `meta`, as does a
+backup, which holds only the log: its version is the last one that changed the tables of the log.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ RunStatement = Callable[..., Iterable[tuple[Any, ...]]]
 """Run a statement in an open transaction, and return its rows."""
 
 VERSION_TABLE: Final = "schema_versions"
+IDENTITY_TABLE_PREFIX: Final = "people_"
+"""Name prefix of the identity tables, which may be in the database of the log."""
+
 PROGRAM_NAME: Final = "threedice"
 SELECT_VERSION: Final = f"SELECT max(version) FROM {VERSION_TABLE}"
 SELECT_TABLE_NAMES: Final[Mapping[Dialect, str]] = {
@@ -70,6 +73,19 @@ def split_statements(script: str) -> Iterator[str]:
             statement = ""
 
 
+def log_version(migrations: Mapping[int, Sequence[str]]) -> int:
+    """Return the last version that changed the tables of the log, which later programs can read.
+
+    >>> log_version({1: ["CREATE TABLE entries ();"], 2: ["CREATE TABLE people_x ();"]})
+    1
+    """
+    return max(
+        version
+        for version, statements in migrations.items()
+        if not all(IDENTITY_TABLE_PREFIX in statement for statement in statements)
+    )
+
+
 def prepare_tables(
     run: RunStatement,
     *,
@@ -81,7 +97,8 @@ def prepare_tables(
 ) -> None:
     """Check the tables of a database in the open transaction; create or migrate them if allowed.
 
-    `needed` is a table that the caller cannot do without.
+    `needed` is a table that the caller cannot do without. Without migration, the log of an older
+    database can be used as long as no later version changed its tables.
     """
     migrations = migrations or load_migrations(dialect)
     tables = {name for (name,) in run(SELECT_TABLE_NAMES[dialect])}
@@ -90,7 +107,9 @@ def prepare_tables(
         raise StoreUnusable(describe_newer(database, stored, known))
     if policy == "require" and not stored:
         raise StoreUnusable(f"{database} holds no tables; is it the database of a house?")
-    if policy != "migrate" and stored and (stored < known or needed not in tables):
+    is_identity = needed.startswith(IDENTITY_TABLE_PREFIX)
+    oldest = known if is_identity else log_version(migrations)
+    if policy != "migrate" and stored and (stored < oldest or needed not in tables):
         raise StoreUnusable(
             f"{database} has tables of version {stored}, this program needs version {known}; "
             "stop the house, make a backup and run threedice migrate"

@@ -201,6 +201,6 @@ def test_server_is_suspended_while_the_schema_is_newer_than_the_program(
 ) -> None:
     assert store.suspension_reason() == ""
     admin.execute("INSERT INTO schema_versions (version) VALUES (9)")  # as a newer server would
-    assert "version 9, this program knows version 1" in store.suspension_reason()
+    assert "version 9, this program knows version" in store.suspension_reason()
     admin.execute("DELETE FROM schema_versions WHERE version = 9")
     assert store.suspension_reason() == ""

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from threedice.db.postgres import connect_postgres
-from threedice.db.schema import VERSION_TABLE, load_migrations
+from threedice.db.schema import (
+    IDENTITY_TABLE_PREFIX,
+    VERSION_TABLE,
+    load_migrations,
+    log_version,
+)
 from threedice.db.sqlite import sync_directory
 from threedice.errors import (
     InvalidInput,
@@ -103,7 +108,7 @@ def restore_backup(
     not restored.
     """
     with open_sqlite_rows(file) as backup_rows:
-        backup_rows.require_current_schema(str(file))
+        backup_rows.require_readable_schema(str(file))
     report = verify(file, public_keys=public_keys, against=against, progress=progress)
     _refuse_unsound(report, str(file))
     with _translate_errors(), open_sqlite_rows(file) as backup_rows:
@@ -201,9 +206,10 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables of the log, without those of identity; `meta` holds their version."""
     migrations = load_migrations("sqlite")
     for statement in chain.from_iterable(migrations.values()):
-        if schema.IDENTITY_TABLE_PREFIX not in statement and VERSION_TABLE not in statement:
+        if IDENTITY_TABLE_PREFIX not in statement and VERSION_TABLE not in statement:
             connection.execute(statement)
-    connection.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (str(max(migrations)),))
+    version = str(log_version(migrations))
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (version,))
 
 
 def _insert(connection: sqlite3.Connection, table: Table, chunk: list[StoredRow]) -> None:

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-IDENTITY_TABLE_PREFIX: Final = "people_"
-"""Name prefix of the identity tables, which are in the same database."""
-
 
 class Table(NamedTuple):
     """A table: its columns in order, and the columns of its primary key."""

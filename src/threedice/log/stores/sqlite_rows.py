@@ -9,11 +9,15 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from threedice.db.schema import VERSION_TABLE, load_migrations, prepare_tables
+from threedice.db.schema import (
+    IDENTITY_TABLE_PREFIX,
+    VERSION_TABLE,
+    load_migrations,
+    prepare_tables,
+)
 from threedice.db.sqlite import is_locked, is_undecodable, set_common_pragmas
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
-from threedice.log.stores.schema import IDENTITY_TABLE_PREFIX
 from threedice.log.stores.sql_rows import LogRows, Query
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ def open_house_file(path: Path) -> Iterator[SqliteRows]:
     path = path.resolve()  # -wal and -shm lie next to the file itself, not to a link
     idle_fingerprint = _idle_fingerprint(path)
     with open_sqlite_rows(path, IMMUTABLE if idle_fingerprint else "mode=ro") as rows:
-        rows.require_current_schema(str(path))
+        rows.require_readable_schema(str(path))
         yield rows
     if idle_fingerprint and _idle_fingerprint(path) != idle_fingerprint:
         raise StoreUnavailable(f"a house began to use {path} while it was being read; try again")
@@ -156,8 +160,8 @@ class SqliteRows(LogRows):
                 raise _read_error(str(self._path), error) from error
             yield opener
 
-    def require_current_schema(self, database: str) -> None:
-        """Refuse a file that is not a house's database, or has another schema version."""
+    def require_readable_schema(self, database: str) -> None:
+        """Refuse a file that is not a house's database, or whose log has another schema version."""
         try:
             prepare_tables(
                 self._connection.execute, dialect="sqlite", database=database, policy="require"
