@@ -68,8 +68,6 @@ async def add_person(house: HouseApp, name: str) -> Any:
 @deceptive_ids
 async def test_deceptive_id_is_no_player(house_in_play: HouseApp, player: str) -> None:
     house = house_in_play
-    house.assign("supervisor")
-    house.assign("dealer")
     head = house.store.head("table/1")
 
     answers = [
@@ -85,7 +83,6 @@ async def test_deceptive_id_is_no_player(house_in_play: HouseApp, player: str) -
 
 @pytest.mark.parametrize("invalid", ["zed%FF", "%C0%AE%C0%AE", "zed%ED%A0%80"])
 async def test_path_with_invalid_utf_8_is_no_player(house_in_play: HouseApp, invalid: str) -> None:
-    house_in_play.assign("supervisor")
     answer = await house_in_play.client("supervisor").post(
         f"/api/accounts/{invalid}/commands",
         json={"type": "OpenAccount", "currency": "SGD"},
@@ -110,14 +107,12 @@ async def test_path_with_invalid_utf_8_is_no_player(house_in_play: HouseApp, inv
 async def test_path_or_query_with_a_trailing_newline_is_refused(
     house_in_play: HouseApp, path: str
 ) -> None:
-    house_in_play.assign("supervisor")
     answer = await house_in_play.client("supervisor").get(path)
     assert answer.status_code in (404, 422)
     assert problem_code(answer) != "unknown/name"
 
 
 async def test_currency_with_a_trailing_newline_is_refused(house_in_play: HouseApp) -> None:
-    house_in_play.assign("supervisor")
     answer = await house_in_play.client("supervisor").post(
         "/api/accounts/ann/commands",
         json={"type": "OpenAccount", "currency": "SGD\n"},
@@ -152,7 +147,6 @@ async def test_free_text_with_a_deceptive_character_is_refused(
 
 
 async def test_name_of_a_person_is_stored_in_one_normal_form(house_in_play: HouseApp) -> None:
-    house_in_play.assign("supervisor")
     assert (await set_person(house_in_play, "ann", "Zoe\u0308  Tan ")).status_code == 204
     stored = await house_in_play.get("supervisor", "/api/accounts/ann/person")
     assert stored["name"] == "Zo\u00eb Tan"
@@ -162,7 +156,6 @@ async def test_player_who_looks_like_another_at_the_table_is_refused(
     house_in_play: HouseApp,
 ) -> None:
     house = house_in_play
-    house.assign("dealer")
     assert (await house.send("dealer", buy_in("ann1"))).status_code == 200
 
     for alike in ("\u0430nn1", "annl", "annI", "Ann1", "\uff41nn1"):
@@ -180,7 +173,7 @@ async def test_sign_in_name_that_looks_like_another_is_refused(house_in_play: Ho
         assert problem_code(await add_person(house_in_play, alike)) == "account/taken"
 
 
-REFUSED_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+REFUSED_CATEGORIES: tuple[Any, ...] = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 ids = st.text(
     st.one_of(
         st.sampled_from("ann.-_1"),
@@ -202,9 +195,6 @@ async def test_accepted_ids_and_names_are_visible_and_normalised(
     house_in_play: HouseApp, text: str
 ) -> None:
     house = house_in_play
-    if not house.identity.assignments.current(account=house.id("dealer")):
-        house.assign("supervisor")
-        house.assign("dealer")
     visible = not any(unicodedata.category(each) in REFUSED_CATEGORIES for each in text)
     normalised = unicodedata.normalize("NFC", text) == text
     if any("\ud800" <= each <= "\udfff" for each in text):  # cannot be sent

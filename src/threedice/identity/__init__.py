@@ -6,7 +6,8 @@ is in the cache is fast.
 
 Where to look: `sign_in` (sign in, unlock, change password), `sign_in_throttle` (waiting time after
 failed attempts), `second_factors` (TOTP and recovery codes), `sessions`, `tokens` (API tokens),
-`approvals` (requests that need a second person), `access_changes` (revocation across servers).
+`displays` (tokens of results boards), `approvals` (requests that need a second person),
+`access_changes` (revocation across servers).
 """
 
 from threedice.identity.access_changes import AccessChange

@@ -23,6 +23,8 @@ SecurityEventKind = Literal[
     "assignment-ended",
     "code-reset",
     "code-set-up",
+    "display-added",
+    "display-revoked",
     "password-changed",
     "recovery-code-used",
     "recovery-codes-made",

@@ -16,6 +16,7 @@ from threedice.identity.accounts import Accounts
 from threedice.identity.approvals import Approvals
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
+from threedice.identity.displays import Displays
 from threedice.identity.encryption_key import open_encryption_key
 from threedice.identity.passwords import Argon2Cost, Argon2Hasher
 from threedice.identity.roles import IdentityPolicy
@@ -40,6 +41,7 @@ class IdentityService:
     second_factors: SecondFactors
     sessions: Sessions
     tokens: ApiTokens
+    displays: Displays
     assignments: Assignments
     approvals: Approvals
     audit_trail: AuditTrail
@@ -95,6 +97,7 @@ def open_identity(
         second_factors=SecondFactors(context, sessions, attempts),
         sessions=sessions,
         tokens=ApiTokens(context),
+        displays=Displays(context),
         assignments=Assignments(context),
         approvals=Approvals(context),
         audit_trail=AuditTrail(database),
