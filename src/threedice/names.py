@@ -18,14 +18,17 @@ import msgspec
 
 from threedice.errors import InvalidInput
 
-ID_PATTERN: Final = r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}\Z"
+ID_CHARACTER: Final = r"[^/\s\x00-\x1f\x7f-\x9f]"
 """The part of the rules for ids that a schema can express; `check_id` has all of them."""
 
 TABLE_ID: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 """The whole of a table's id."""
 
-ValidPlayerId = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=ID_PATTERN)]
+ValidPlayerId = Annotated[str, msgspec.Meta(max_length=100, pattern=rf"^{ID_CHARACTER}+\Z")]
 """A player's id: opaque, without spaces, slashes or control characters."""
+
+OptionalPlayerId = Annotated[str, msgspec.Meta(max_length=100, pattern=rf"^{ID_CHARACTER}*\Z")]
+"""A player's id, or empty for none."""
 
 RESERVED_NAMES: Final = frozenset({"house", "console"})
 """Names under which the house itself acts; no person, player or table has one."""

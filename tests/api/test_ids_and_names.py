@@ -135,13 +135,16 @@ async def test_free_text_with_a_deceptive_character_is_refused(
     house_in_play: HouseApp, character: str
 ) -> None:
     house, text = house_in_play, f"the dice{character}fell"
-    ruling = {"type": "MakeRuling", "player": house.id("player"), "amount": 5, "reason": text}
-    assert (await house.send("shift-manager", ruling)).status_code == 422
+    release = {"type": "ReleaseTable", "reason": text}
+    assert (await house.send("supervisor", release)).status_code == 422
     assert (await set_person(house, "ann", text)).status_code in (403, 422)
     assert (await add_person(house, text)).status_code == 422
     manager = house.client("shift-manager")
     assert (await manager.post("/api/house/release", json={"reason": text})).status_code == 422
-    request = {"command": {**ruling, "type": "CorrectBet", "round": 1}, "reason": "as agreed"}
+    correction = {
+        "type": "CorrectBet", "round": 1, "player": house.id("player"), "amount": 5, "reason": text,
+    }  # fmt: skip
+    request = {"command": correction, "reason": "as agreed"}
     answer = await manager.post("/api/tables/1/requests", json=request)
     assert answer.status_code == 422
 
@@ -150,6 +153,13 @@ async def test_name_of_a_person_is_stored_in_one_normal_form(house_in_play: Hous
     assert (await set_person(house_in_play, "ann", "Zoe\u0308  Tan ")).status_code == 204
     stored = await house_in_play.get("supervisor", "/api/accounts/ann/person")
     assert stored["name"] == "Zo\u00eb Tan"
+
+
+async def test_text_of_a_command_is_stored_in_one_normal_form(house_in_play: HouseApp) -> None:
+    command = {"type": "AbandonRound", "reason": "Zoe\u0308 fell"}
+    answer = await house_in_play.send("dealer", command)
+    assert answer.status_code == 200, answer.text
+    assert "Zo\u00eb fell" in answer.text
 
 
 async def test_player_who_looks_like_another_at_the_table_is_refused(

@@ -46,7 +46,7 @@ def commands_table() -> str:
 def permission_columns(roles: Collection[str], scope: str) -> tuple[str, str]:
     if ANYONE in roles:
         return "anyone", "anyone"
-    names = [role for role in ROLES if role in roles]
+    names: list[str] = [role for role in ROLES if role in roles]
     if len(names) == len(ROLES):
         names = ["everybody signed in"]
     roles_text = ", ".join([*names, *(["displays"] if DISPLAY in roles else [])])

@@ -80,10 +80,9 @@ def normalise_command(table: str, command: AnyStreamCommand) -> tuple[AnyStreamC
         raise InvalidInput(f"not a valid command: {error}") from None
     if new_id := table if isinstance(normalised, EstablishTable) else _player_of(normalised):
         check_new_id(new_id)
-    encoded = data.decode()
-    if not (encoded.isascii() and encoded.isprintable()) or "\\" in encoded:  # very few commands
+    if not data.isascii() or b"\\" in data or b"\x7f" in data:  # JSON escapes the other controls
         check_texts(msgspec.to_builtins(normalised))
-        data = normalize("NFC", encoded).encode()
+        data = normalize("NFC", data.decode()).encode()
         normalised = _COMMAND_DECODER.decode(data)
     return normalised, sha256(prefix + data).digest()
 

@@ -82,7 +82,8 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
     if "non-value" not in rule.kinds:
         raise refuse("chips/no-colours", rule)
     seat = require_seat(game, state, command.player)
-    if any(each.colour == command.colour for each in state.seats.values() if each is not seat):
+    alike = skeleton(command.colour)
+    if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
         raise refuse("chips/colour-taken", rule, colour=command.colour)
     if (
         not command.colour.strip()

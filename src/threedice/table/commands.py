@@ -11,7 +11,7 @@ import msgspec
 
 from threedice.facts import DEALERS, STAFF, SUPERVISORS, CommandFacts
 from threedice.money import Currency, RequestedAmount
-from threedice.names import ValidPlayerId
+from threedice.names import OptionalPlayerId, ValidPlayerId
 from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
 from threedice.table.limits import BoxId, LimitMode, TableLimits
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ShortText = Annotated[str, msgspec.Meta(max_length=100)]
-OptionalPlayerId = Annotated[
-    str, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f-\x9f]*\Z")
-]
-"""A player's id, or empty for none."""
-
 LongText = Annotated[str, msgspec.Meta(max_length=2000)]
 
 

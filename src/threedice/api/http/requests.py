@@ -20,7 +20,7 @@ from litestar.params import PathParameter, QueryParameter
 
 from threedice.api.http.problems import ClientDisconnected, HttpProblem
 from threedice.errors import InvalidInput
-from threedice.names import ID_PATTERN, TABLE_ID, check_id, check_text, check_texts
+from threedice.names import ID_CHARACTER, TABLE_ID, check_id, check_text, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,7 @@ _HEADERS: Final = "threedice_headers"
 """The key of the parsed headers in the state of a request."""
 
 _TABLE_ID: Final = rf"^{TABLE_ID}\Z"
+_PLAYER_ID: Final = rf"^{ID_CHARACTER}{{1,100}}\Z"
 _KEY: Final = r"^[A-Za-z0-9._-]{1,100}\Z"
 _OPAQUE_ID: Final = r"^[A-Za-z0-9]{1,64}\Z"
 _RULEBOOK_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
@@ -45,7 +46,7 @@ _RULEBOOK_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
 # In a path Litestar checks `PathParameter`, in a body msgspec checks `Meta`.
 TableId = Annotated[str, msgspec.Meta(pattern=_TABLE_ID), PathParameter(pattern=_TABLE_ID)]
 
-PlayerId = Annotated[str, msgspec.Meta(pattern=ID_PATTERN), PathParameter(pattern=ID_PATTERN)]
+PlayerId = Annotated[str, msgspec.Meta(pattern=_PLAYER_ID), PathParameter(pattern=_PLAYER_ID)]
 """A player's id: one word without control characters, so that it can be stored and displayed."""
 
 IdempotencyKey = Annotated[str, msgspec.Meta(pattern=_KEY), PathParameter(pattern=_KEY)]
@@ -54,7 +55,7 @@ RulebookName = Annotated[str, PathParameter(pattern=_RULEBOOK_NAME)]
 RoundNumber = Annotated[int, PathParameter(ge=1, le=2**53)]
 LineCount = Annotated[int, QueryParameter(ge=1, le=1000)]
 OptionalTable = Annotated[str | None, QueryParameter(pattern=_TABLE_ID)]
-OptionalPlayer = Annotated[str | None, QueryParameter(pattern=ID_PATTERN)]
+OptionalPlayer = Annotated[str | None, QueryParameter(pattern=_PLAYER_ID)]
 OptionalTime = Annotated[int | None, QueryParameter(ge=0, le=2**53)]
 
 INJECTED: Final = frozenset({"request", "context", "caller", "data"})
