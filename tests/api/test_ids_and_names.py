@@ -43,6 +43,9 @@ DECEPTIVE = {
 deceptive_ids = pytest.mark.parametrize("player", DECEPTIVE.values(), ids=DECEPTIVE)
 
 
+SET_UP = {"type": "EstablishTable", "game": "sg-rws-tai-sai-v6/a"}
+
+
 async def open_account(house: HouseApp, player: str) -> Any:
     return await house.client("supervisor").post(
         f"/api/accounts/{quote(player, safe='')}/commands",
@@ -63,6 +66,11 @@ async def set_person(house: HouseApp, player: str, name: str) -> Any:
 async def add_person(house: HouseApp, name: str) -> Any:
     body = {"name": name, "roles": ["player"]}
     return await house.client("administrator").post("/api/people", json=body)
+
+
+async def add_display(house: HouseApp, label: str) -> Any:
+    body = {"table": "1", "label": label}
+    return await house.client("pit-manager").post("/api/displays", json=body)
 
 
 @deceptive_ids
@@ -125,8 +133,7 @@ async def test_currency_with_a_trailing_newline_is_refused(house_in_play: HouseA
 async def test_table_is_not_set_up_under_a_name_of_the_house_or_a_path(
     house_in_play: HouseApp, table: str
 ) -> None:
-    command = {"type": "EstablishTable", "game": "sg-rws-tai-sai-v6/a"}
-    answer = await house_in_play.send("pit-manager", command, table=table)
+    answer = await house_in_play.send("pit-manager", SET_UP, table=table)
     assert problem_code(answer) == "input/wrong"
 
 
@@ -214,10 +221,12 @@ async def test_accepted_ids_and_names_are_visible_and_normalised(
         (await open_account(house, text)).status_code == 200,
         (await house.send("dealer", buy_in(text))).status_code == 200,
         (await set_person(house, text, "Ann")).status_code == 204,
+        (await house.send("pit-manager", SET_UP, table=quote(text))).status_code == 200,
     ]
     names_accepted = [
         (await set_person(house, "ann", text)).status_code == 204,
         (await add_person(house, text)).status_code == 201,
+        (await add_display(house, text)).status_code == 201,
     ]
 
     assert (visible and normalised) or not any(ids_accepted)
