@@ -111,6 +111,16 @@ async def test_board_sees_no_other_table(house_in_play: HouseApp) -> None:
         assert (await client.get(f"/api/tables/2{path}")).status_code == 403
 
 
+async def test_request_of_another_site_does_not_use_the_cookie_of_a_board(
+    house_in_play: HouseApp,
+) -> None:
+    token = house_in_play.identity.displays.add("1", "north wall").token
+    client = house_in_play.client(Cookie=f"{house_in_play.context.display_cookie_name}={token}")
+    del client.headers["Origin"]
+    answer = await client.post("/api/tables/1/commands", json={})
+    assert (answer.status_code, problem_code(answer)) == (403, "door/origin")
+
+
 async def test_revoked_token_is_refused_at_once(house_in_play: HouseApp) -> None:
     added = await add_display(house_in_play)
     board = await sign_in_board(house_in_play, added["token"])

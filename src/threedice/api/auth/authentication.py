@@ -100,7 +100,7 @@ async def authenticate_headers(
     token = extract_token(context, headers)
     caller = await authenticate(context, token, touch=touch)
     if caller is None and b"authorization" not in headers:
-        cookie = parse_cookie(headers.get(b"cookie", b""), context.display_cookie_name)
+        cookie = display_cookie(context, headers)
         if cookie.startswith(DISPLAY_PREFIX):
             return await authenticate(context, cookie), cookie
     return caller, token
@@ -173,6 +173,11 @@ def _bearer_token(authorization: str) -> str:
 def session_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
     """Return the session cookie of a request, or '' if it has none."""
     return parse_cookie(headers.get(b"cookie", b""), context.cookie_name)
+
+
+def display_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
+    """Return the cookie of a results board, or '' if the request has none."""
+    return parse_cookie(headers.get(b"cookie", b""), context.display_cookie_name)
 
 
 def parse_cookie(cookies: bytes, name: str) -> str:

@@ -86,7 +86,7 @@ async def sign_in_display(
     if display is None:
         raise HttpProblem(401, "door/display")
     view = build_view(DisplayView, display)
-    return Response(view, headers=display_cookie(context, display.table, data.token))
+    return Response(view, headers=display_cookie_header(context, display.table, data.token))
 
 
 @get("/api/tables/{table:str}/display", name="show-display")
@@ -95,10 +95,10 @@ async def show_display(
 ) -> Response[DisplayView]:
     """Show the display that is signed in for a table, and renew its cookie."""
     view = DisplayView(table, caller.account.name)
-    return Response(view, headers=display_cookie(context, table, request.auth))
+    return Response(view, headers=display_cookie_header(context, table, request.auth))
 
 
-def display_cookie(context: Context, table: str, token: str) -> dict[str, str]:
+def display_cookie_header(context: Context, table: str, token: str) -> dict[str, str]:
     """Return the header of a display's cookie: for one table, not readable by scripts."""
     secure = "; Secure" if context.secure else ""
     cookie = (
