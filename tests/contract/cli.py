@@ -196,6 +196,7 @@ OF_HOUSE: tuple[tuple[str, ...], ...] = (
     ("text", "verify-dice", "pit-1"),
     ("exact", "keys", "export"),
     ("exact", "keys", "export", "--pem"),
+    ("text", "migrate"),
     ("json", "users", "list"),
     ("text", "users", "list"),
     ("text", "backup", "{folder}/copy"),
