@@ -121,7 +121,7 @@ class LiveServer:
     def follow(self, token: str, query: str = "", *, table: str = "", **options: Any) -> connect:
         """Open a live socket, with an API token or with the cookie of a browser."""
         headers = options.pop("additional_headers", {})
-        if token.startswith("td_"):
+        if token.startswith(("td_", "tdd_")):
             headers |= {"Authorization": f"Bearer {token}"}
         elif token:
             headers |= {"Cookie": f"{self.context.cookie_name}={token}"}

@@ -250,3 +250,14 @@ class RequestBuilder:
         now, person = self.identity.context.clock(), self.new_account("dealer")
         made = self.identity.assignments.add(person, "1", "dealer", starts=now, until=now + HOUR)
         return OperationRequest(self.token(role), {"assignment": made.id})
+
+    def add_display(self, role: str) -> OperationRequest:
+        return OperationRequest(self.token(role), body={"table": "1", "label": "north wall"})
+
+    def revoke_display(self, role: str) -> OperationRequest:
+        added = self.identity.displays.add("1", "north wall")
+        return OperationRequest(self.token(role), {"display": added.display.id})
+
+    def sign_in_display(self, role: str) -> OperationRequest:
+        added = self.identity.displays.add("1", "north wall")
+        return OperationRequest(self.token(role), body={"token": added.token})

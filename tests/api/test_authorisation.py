@@ -54,7 +54,7 @@ def fill_path(house: HouseApp, path: str) -> str:
     values: dict[str, Any] = {
         "table": "1", "player": house.id("player"), "round": "1", "key": "k1", "request": "r1",
         "book": "sg-rws-tai-sai-v6", "layout": "a", "session": "s1", "token": "t1",
-        "person": house.id("other player"), "assignment": "a1", "enrolment": "e1",
+        "person": house.id("other player"), "assignment": "a1", "enrolment": "e1", "display": "d1",
     }  # fmt: skip
     return path.format_map(values)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from threedice.api.app import API_HANDLERS
-from threedice.api.auth.authorisation import ANYONE, COMMANDS, OPERATION_PERMISSIONS
+from threedice.api.auth.authorisation import ANYONE, COMMANDS, DISPLAY, OPERATION_PERMISSIONS
 from threedice.api.http.openapi import method_of, published_path, summary_of
 from threedice.identity import ROLES
 
@@ -46,8 +46,10 @@ def commands_table() -> str:
 def permission_columns(roles: Collection[str], scope: str) -> tuple[str, str]:
     if ANYONE in roles:
         return "anyone", "anyone"
-    names = [role for role in ROLES if role in roles]
-    roles_text = "everybody signed in" if len(names) == len(ROLES) else ", ".join(names)
+    names: list[str] = [role for role in ROLES if role in roles]
+    if len(names) == len(ROLES):
+        names = ["everybody signed in"]
+    roles_text = ", ".join([*names, *(["displays"] if DISPLAY in roles else [])])
     return roles_text, "no" if scope == "nobody" else scope
 
 

@@ -76,8 +76,8 @@ class Surveyor:
             return "shift-manager"
         if role != "anonymous":
             return role
-        allowed: list[str] = operation["x-roles"]
-        return allowed[0] if allowed and allowed[0] != "anyone" else "player"
+        people = [each for each in operation["x-roles"] if each in ROLES]
+        return people[0] if people else "player"
 
     def _credentials(self, role: str, prepared: OperationRequest) -> dict[str, str]:
         if role == "anonymous":

@@ -195,6 +195,7 @@ class CommandGenerator(LikelyCommands):
                 )
             ]
             makers.append(lambda: commands.ColourUp(by=dealer, player=player))
+            makers.append(lambda: self.buy_in(player.upper()))  # looks like the one seated
         if state.locked:
             makers.append(self.next_step)
             makers.append(lambda: commands.ReleaseTable(by=supervisor, reason=""))

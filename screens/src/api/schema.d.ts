@@ -879,6 +879,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/displays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the displays of the house. */
+        get: operations["list-displays"];
+        put?: never;
+        /** Add a display for a table; its token is shown only once, and does not expire. */
+        post: operations["add-display"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/displays/{display}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a display; its board loses access at once. */
+        delete: operations["revoke-display"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/displays/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign a board in with its token; the cookie is sent only with requests for its table. */
+        post: operations["sign-in-display"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/display": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the display that is signed in for a table, and renew its cookie. */
+        get: operations["show-display"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/house": {
         parameters: {
             query?: never;
@@ -2479,6 +2548,21 @@ export interface components {
             table: string | null;
         };
         /**
+         * DisplayForm
+         * @description A new display: the table that it shows, and a label, such as the place of the screen.
+         */
+        DisplayForm: {
+            table: string;
+            label: string;
+        };
+        /**
+         * DisplayTokenForm
+         * @description The token of a display.
+         */
+        DisplayTokenForm: {
+            token: string;
+        };
+        /**
          * ReleaseForm
          * @description The reason for releasing a suspended house.
          */
@@ -3407,11 +3491,39 @@ export interface components {
             number: number;
             at: number;
             /** @enum {unknown} */
-            kind: "account-added" | "account-disabled" | "account-enabled" | "account-forgotten" | "assigned" | "assignment-ended" | "code-reset" | "code-set-up" | "enrolment-asked" | "enrolment-confirmed" | "enrolment-declined" | "password-changed" | "recovery-code-used" | "recovery-codes-made" | "request-approved" | "request-declined" | "request-opened" | "request-withdrawn" | "roles-changed" | "session-ended" | "session-locked" | "sessions-ended" | "sign-in-failed" | "signed-in" | "signed-out" | "token-made" | "token-revoked" | "unlock-failed" | "unlocked";
+            kind: "account-added" | "account-disabled" | "account-enabled" | "account-forgotten" | "assigned" | "assignment-ended" | "code-reset" | "code-set-up" | "display-added" | "display-revoked" | "enrolment-asked" | "enrolment-confirmed" | "enrolment-declined" | "password-changed" | "recovery-code-used" | "recovery-codes-made" | "request-approved" | "request-declined" | "request-opened" | "request-withdrawn" | "roles-changed" | "session-ended" | "session-locked" | "sessions-ended" | "sign-in-failed" | "signed-in" | "signed-out" | "token-made" | "token-revoked" | "unlock-failed" | "unlocked";
             account: string;
             by: string;
             source: string;
             detail: string;
+        };
+        /**
+         * Display
+         * @description A results board that may show one table; `made_by` is the account that added it.
+         */
+        Display: {
+            id: string;
+            table: string;
+            label: string;
+            prefix: string;
+            created: number;
+            made_by: string;
+        };
+        /**
+         * NewDisplayView
+         * @description A new display with its token, which is shown once.
+         */
+        NewDisplayView: {
+            token: string;
+            display: components["schemas"]["Display"];
+        };
+        /**
+         * DisplayView
+         * @description The table and the label of a signed-in display.
+         */
+        DisplayView: {
+            table: string;
+            label: string;
         };
         /**
          * HouseView
@@ -3676,6 +3788,8 @@ export type Stakes = components['schemas']['Stakes'];
 export type NewAccountForm = components['schemas']['NewAccountForm'];
 export type RolesForm = components['schemas']['RolesForm'];
 export type AssignmentForm = components['schemas']['AssignmentForm'];
+export type DisplayForm = components['schemas']['DisplayForm'];
+export type DisplayTokenForm = components['schemas']['DisplayTokenForm'];
 export type ReleaseForm = components['schemas']['ReleaseForm'];
 export type SessionView = components['schemas']['SessionView'];
 export type TotpEnrolment = components['schemas']['TotpEnrolment'];
@@ -3745,6 +3859,9 @@ export type FirstPassword = components['schemas']['FirstPassword'];
 export type Enrolment = components['schemas']['Enrolment'];
 export type Assignment = components['schemas']['Assignment'];
 export type SecurityEvent = components['schemas']['SecurityEvent'];
+export type Display = components['schemas']['Display'];
+export type NewDisplayView = components['schemas']['NewDisplayView'];
+export type DisplayView = components['schemas']['DisplayView'];
 export type HouseView = components['schemas']['HouseView'];
 export type LogVerification = components['schemas']['LogVerification'];
 export type IntegrityFinding = components['schemas']['IntegrityFinding'];
@@ -8622,6 +8739,431 @@ export interface operations {
             };
             /** @description Invalid request */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-displays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the displays of the house. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Display"][];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "add-display": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisplayForm"];
+            };
+        };
+        responses: {
+            /** @description Add a display for a table; its token is shown only once, and does not expire. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewDisplayView"];
+                };
+            };
+            /** @description Malformed request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request timed out */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "revoke-display": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                display: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoke a display; its board loses access at once. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sign-in-display": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisplayTokenForm"];
+            };
+        };
+        responses: {
+            /** @description Sign a board in with its token; the cookie is sent only with requests for its table. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisplayView"];
+                };
+            };
+            /** @description Malformed request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request timed out */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-display": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the display that is signed in for a table, and renew its cookie. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisplayView"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,10 +1,13 @@
 // The session of the person at this screen, and what it permits.
 
 import { get, onTurnedAway, remove, Trouble } from "../api/client.ts";
-import type { HouseView, SessionView } from "../api/schema.d.ts";
+import type { DisplayView, HouseView, SessionView } from "../api/schema.d.ts";
+import { displayAt, takeToken } from "./display.ts";
 
 interface Here {
   who: SessionView | null;
+  /** The results board that this screen is; nobody is signed in at it. */
+  display: DisplayView | null;
   house: HouseView | null;
   loaded: boolean;
   away: boolean;
@@ -12,7 +15,14 @@ interface Here {
   ended: boolean;
 }
 
-export const session = $state<Here>({ who: null, house: null, loaded: false, away: false, ended: false });
+export const session = $state<Here>({
+  who: null,
+  display: null,
+  house: null,
+  loaded: false,
+  away: false,
+  ended: false,
+});
 
 onTurnedAway.call = (trouble) => {
   if (WRONG.has(trouble.code)) return;
@@ -28,14 +38,27 @@ function ended(): void {
   session.who = null;
 }
 
+/** Nobody is signed in; a results board may be. */
+async function nobody(): Promise<void> {
+  ended();
+  try {
+    session.display = await displayAt(location.pathname);
+    session.away = false;
+  } catch {
+    session.away = true;
+  }
+}
+
 /** Ask who is signed in; the house says nobody by refusing to tell. */
 export async function refresh(): Promise<void> {
   try {
     session.house = await get("/api/house", { background: true });
+    await takeToken();
     session.who = await get("/api/session", { background: true });
+    session.display = null;
     session.away = session.ended = false;
   } catch (error) {
-    if (error instanceof Trouble && error.status === 401) ended();
+    if (error instanceof Trouble && error.status === 401) await nobody();
     else session.away = true;
   }
   session.loaded = true;

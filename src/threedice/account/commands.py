@@ -8,12 +8,9 @@ import msgspec
 
 from threedice.facts import HOUSE_ONLY, SUPERVISORS, CommandFacts
 from threedice.money import Currency, RequestedAmount
+from threedice.names import ValidPlayerId
 
 Identifier = Annotated[str, msgspec.Meta(max_length=100)]
-AccountHolderId = Annotated[
-    str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")
-]
-"""A player's id: opaque, without spaces, slashes or control characters."""
 
 
 class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -21,7 +18,7 @@ class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
     facts: ClassVar[CommandFacts]
     by: Identifier
-    player: AccountHolderId
+    player: ValidPlayerId
 
 
 class OpenAccount(PlayerAccountCommand, frozen=True, kw_only=True, tag="OpenAccount"):

@@ -14,6 +14,8 @@ import msgspec
 
 from threedice.errors import InvalidInput, RulebookError, UnknownName
 from threedice.house.events import Timing
+from threedice.money import Currency
+from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
 from threedice.rulebook.validation import convert
 from threedice.table.limits import (
@@ -77,11 +79,11 @@ class HouseConfig(ConfigSection, frozen=True, kw_only=True):
     """A house: name, currency, time zone, policies and tables."""
 
     name: str
-    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+    currency: Currency
     time_zone: str
     gaming_day_starts: time = time(6)
     policies: HousePolicies = HousePolicies()
-    tables: dict[Annotated[str, msgspec.Meta(pattern="^[a-z0-9][a-z0-9-]{0,39}$")], TableConfig]
+    tables: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")], TableConfig]
 
 
 def load_config(file: Path) -> HouseConfig:
@@ -93,6 +95,7 @@ def load_config(file: Path) -> HouseConfig:
     except ValueError as error:
         raise InvalidInput(f"{file} is not valid TOML: {error}") from None
     config = convert(data, HouseConfig, file.name)
+    check_texts(data)
     _check_config(config, file.name)
     return config
 
@@ -108,6 +111,9 @@ def _check_config(config: HouseConfig, file: str) -> None:
     if not config.tables:
         raise RulebookError(file, "tables", "the house has no tables", "add [tables.NAME]")
     for name, table in config.tables.items():
+        if is_reserved(name):
+            problem = f"{name!r} is reserved for the house"
+            raise RulebookError(file, f"tables.{name}", problem, "choose another name")
         try:
             check_table(table)
         except (InvalidInput, UnknownName, RulebookError) as error:

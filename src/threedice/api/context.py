@@ -30,6 +30,11 @@ SECURE_COOKIE: Final = "__Host-threedice"
 PLAIN_COOKIE: Final = "threedice"
 """Session cookie on loopback without TLS, where some clients drop `Secure` cookies."""
 
+SECURE_DISPLAY_COOKIE: Final = "__Secure-threedice-display"
+"""Cookie of a results board over TLS; it is sent only with requests for the board's table."""
+
+PLAIN_DISPLAY_COOKIE: Final = "threedice-display"
+
 MAX_CONCURRENT_SLOW: Final = 2
 """Maximum number of concurrent password hashes, and of concurrent history queries."""
 
@@ -82,6 +87,11 @@ class ServerContext:
     def cookie_name(self) -> str:
         """The name of the session cookie."""
         return SECURE_COOKIE if self.secure else PLAIN_COOKIE
+
+    @property
+    def display_cookie_name(self) -> str:
+        """The name of the cookie of a results board."""
+        return SECURE_DISPLAY_COOKIE if self.secure else PLAIN_DISPLAY_COOKIE
 
 
 Context = NamedDependency[SkipValidation[ServerContext]]

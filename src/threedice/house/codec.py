@@ -10,13 +10,15 @@ import re
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
+from unicodedata import normalize
 
 import msgspec
 
 from threedice.errors import InvalidInput, TamperedData
-from threedice.house.commands import AnyStreamCommand
+from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.log.entry import NewEntry
+from threedice.names import TABLE_ID, check_new_id, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +78,18 @@ def normalise_command(table: str, command: AnyStreamCommand) -> tuple[AnyStreamC
         normalised: AnyStreamCommand = _COMMAND_DECODER.decode(data)
     except (msgspec.ValidationError, UnicodeEncodeError, OverflowError, TypeError) as error:
         raise InvalidInput(f"not a valid command: {error}") from None
+    if new_id := table if isinstance(normalised, EstablishTable) else _player_of(normalised):
+        check_new_id(new_id)
+    if not data.isascii() or b"\\" in data or b"\x7f" in data:  # JSON escapes the other controls
+        check_texts(msgspec.to_builtins(normalised))
+        data = normalize("NFC", data.decode()).encode()
+        normalised = _COMMAND_DECODER.decode(data)
     return normalised, sha256(prefix + data).digest()
+
+
+def _player_of(command: AnyStreamCommand) -> str:
+    player: str = getattr(command, "player", "")
+    return player
 
 
 @lru_cache(maxsize=1000)
@@ -87,5 +100,5 @@ def _hash_prefix(table: str) -> bytes:
     return table.encode() + b"\0"
 
 
-_TABLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TABLE_ID = re.compile(TABLE_ID)
 _TABLE_ID_HINT = "use up to 100 letters a to z, digits, dots, hyphens and underscores"

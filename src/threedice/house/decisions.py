@@ -73,8 +73,6 @@ def affected_streams(table: str, command: AnyStreamCommand) -> tuple[str, ...]:
 
 def decide_for_account(account: PlayerAccount, command: AnyAccountCommand) -> Decision:
     """Decide a command to a player's account."""
-    if command.player == HOUSE_ACCOUNT:
-        raise InvalidInput("the house cannot have a player's account")
     return [decide_account(account, command)]
 
 

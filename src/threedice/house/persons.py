@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from threedice.errors import InvalidInput
+from threedice.names import check_new_id, normalise_name
 
 if TYPE_CHECKING:
     from threedice.log.store import Store
@@ -37,8 +37,8 @@ class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def save_person(store: Store, player: str, person: Person) -> None:
     """Store a player's name and date of birth."""
-    if not player or not person.name.strip():
-        raise InvalidInput("a person needs the player's id and a name")
+    check_new_id(player)
+    person = Person(normalise_name(person.name), person.born)
     store.set_person(player, msgspec.json.encode(person))
 
 

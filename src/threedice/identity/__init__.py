@@ -6,8 +6,9 @@ is in the cache is fast.
 
 Where to look: `sign_in` (sign in, unlock, change password), `sign_in_throttle` (waiting time after
 failed attempts), `second_factors` (TOTP and recovery codes), `sessions`, `tokens` (API tokens),
-`approvals` (requests that need a second person), `enrolments` (staff that a second administrator
-confirms), `access_changes` (revocation across servers).
+`displays` (tokens of results boards), `approvals` (requests that need a second person),
+`enrolments` (staff that a second administrator confirms), `access_changes` (revocation across
+servers).
 """
 
 from threedice.identity.access_changes import AccessChange

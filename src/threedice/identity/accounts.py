@@ -24,6 +24,7 @@ from threedice.identity.enrolment_records import (
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.passwords import random_password, validate_password
 from threedice.identity.roles import SECOND, Role, validate_roles
+from threedice.names import check_text, is_reserved, skeleton
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from threedice.identity.access_changes import IdentityContext, Transaction
 
 FIRST_ADMINISTRATOR_NAME: Final = "administrator"
-RESERVED_NAMES: Final = frozenset({"house", CONSOLE})
 MAX_NAME_CHARACTERS: Final = 64
 MAX_TEXT_CHARACTERS: Final = 500
 
@@ -81,10 +81,12 @@ class Accounts:
         """
         name, valid_roles = validate_name(name), validate_roles(roles)
         new = self._prepare_password(password, name, valid_roles)
+        alike = skeleton(name)
 
         def work(run: Transaction) -> Account:
-            if run("SELECT 1 FROM people_accounts WHERE name = ?", (name,)):
-                raise AccountRefused("taken", f"there is already an account named {name!r}")
+            for (other,) in run("SELECT name FROM people_accounts"):
+                if skeleton(other) == alike:
+                    raise AccountRefused("taken", f"there is already an account named {other!r}")
             return _insert_account(run, name, valid_roles, new, by)
 
         return FirstPassword(self._context.transact(work), new.plain)
@@ -316,8 +318,9 @@ def validate_name(name: str) -> str:
             f"a name has 1 to {MAX_NAME_CHARACTERS} letters, digits and {punctuation}, "
             "and begins with a letter or a digit"
         )
-    if folded in RESERVED_NAMES:
+    if is_reserved(folded):
         raise InvalidInput(f"the name {folded!r} is reserved")
+    check_text(folded, "a name")
     return folded
 
 
@@ -345,9 +348,10 @@ def validate_text(label: str, text: str, max_characters: int = MAX_TEXT_CHARACTE
 
     The label names the text in the error message.
     """
-    stripped = text.strip()
+    stripped = unicodedata.normalize("NFC", text.strip())
     if not 0 < len(stripped) <= max_characters or not stripped.isprintable():
         raise InvalidInput(f"{label} is one line of 1 to {max_characters} characters")
+    check_text(stripped, label)
     return stripped
 
 

@@ -29,6 +29,8 @@ SecurityEventKind = Literal[
     "enrolment-asked",
     "enrolment-confirmed",
     "enrolment-declined",
+    "display-added",
+    "display-revoked",
     "password-changed",
     "recovery-code-used",
     "recovery-codes-made",

@@ -16,6 +16,7 @@ from threedice.identity.accounts import Accounts
 from threedice.identity.approvals import Approvals
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
+from threedice.identity.displays import Displays
 from threedice.identity.encryption_key import open_encryption_key
 from threedice.identity.enrolments import Enrolments
 from threedice.identity.passwords import Argon2Cost, Argon2Hasher
@@ -41,6 +42,7 @@ class IdentityService:
     second_factors: SecondFactors
     sessions: Sessions
     tokens: ApiTokens
+    displays: Displays
     assignments: Assignments
     enrolments: Enrolments
     approvals: Approvals
@@ -97,6 +99,7 @@ def open_identity(
         second_factors=SecondFactors(context, sessions, attempts),
         sessions=sessions,
         tokens=ApiTokens(context),
+        displays=Displays(context),
         assignments=Assignments(context),
         enrolments=Enrolments(context),
         approvals=Approvals(context),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from threedice.facts import STAFF
+from threedice.names import skeleton
 from threedice.table import commands, events
 from threedice.table.rules import handles, refuse, require_role, require_seat
 
@@ -23,6 +24,8 @@ def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEv
     if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
         raise refuse("player/age", age, years=age.years)
     seat = state.seats.get(command.player)
+    if seat is None:
+        _require_distinct_player(state, command.player)
     chip = seat.colour_value if seat else 0
     _require_chips(game, command.amount, chip or state.chips[0])
     if command.amount > state.float_amount:
@@ -79,7 +82,8 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
     if "non-value" not in rule.kinds:
         raise refuse("chips/no-colours", rule)
     seat = require_seat(game, state, command.player)
-    if any(each.colour == command.colour for each in state.seats.values() if each is not seat):
+    alike = skeleton(command.colour)
+    if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
         raise refuse("chips/colour-taken", rule, colour=command.colour)
     if (
         not command.colour.strip()
@@ -132,6 +136,14 @@ def require_chip_multiple(amount: int, chip: int, minimum: int = 1) -> None:
 def _require_player_or_staff(actor: Actor, player: str) -> None:
     if actor.role in ("player", "shooter") and actor.id != player:
         raise refuse("role/not-allowed", role=actor.role, allowed=", ".join(STAFF))
+
+
+def _require_distinct_player(state: TableState, player: str) -> None:
+    """Refuse a player who would look like another one who is seated or owes money here."""
+    alike = skeleton(player)
+    for other in (*state.seats, *state.owing):
+        if other != player and skeleton(other) == alike:
+            raise refuse("player/looks-alike", player=player, other=other)
 
 
 def _require_chips(game: Game, amount: int, chip: int) -> None:

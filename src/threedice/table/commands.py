@@ -11,21 +11,14 @@ import msgspec
 
 from threedice.facts import DEALERS, STAFF, SUPERVISORS, CommandFacts
 from threedice.money import Currency, RequestedAmount
+from threedice.names import OptionalPlayerId, ValidPlayerId
 from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
-from threedice.table.limits import BoxId, LimitMode, PlayerId, TableLimits
+from threedice.table.limits import BoxId, LimitMode, TableLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ShortText = Annotated[str, msgspec.Meta(max_length=100)]
-ValidPlayerId = Annotated[PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]+$")]
-"""A player's id: opaque, without spaces, slashes or control characters."""
-
-OptionalPlayerId = Annotated[
-    PlayerId, msgspec.Meta(max_length=100, pattern=r"^[^/\s\x00-\x1f\x7f]*$")
-]
-"""A player's id, or empty for none."""
-
 LongText = Annotated[str, msgspec.Meta(max_length=2000)]
 
 

@@ -264,6 +264,7 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "chip, and divides the stack",
     "chips/bets-down": "the player has bets on the layout; settle them first",
     "player/unknown": "player {player} has no chips at this table",
+    "player/looks-alike": "{player} looks like {other}, who is at this table; give another id",
     "player/age": "players must be at least {years} years old",
     "debt/amount": "{player} owes {owing}; {amount} cannot be repaid",
     "float/short": "the float is {short} short; ask for a fill",

@@ -322,6 +322,24 @@ async def test_sign_out_closes_only_the_sockets_of_its_session(server: LiveServe
         assert (await receive(goes_on))["type"] == "pong"
 
 
+async def test_revoking_a_display_closes_its_socket_only(server: LiveServer) -> None:
+    displays = server.context.identity.displays
+    kept, revoked = (displays.add(server.table, wall) for wall in ("north", "south"))
+    async with (
+        server.follow(kept.token) as other,
+        server.follow(revoked.token) as socket,
+    ):
+        hello = [await receive(each) for each in (other, socket)]
+        assert hello[0]["view"] == hello[1]["view"]
+        displays.revoke(revoked.display.id)
+        assert await wait_for_close(socket) == 4401
+        await server.play("open betting")
+        await receive(other)
+    assert (await expect_refusal(server.follow(revoked.token)))["code"] == "door/sign-in"
+    elsewhere = await expect_refusal(server.follow(kept.token, table="nowhere"))
+    assert (elsewhere["status"], elsewhere["code"]) == (403, "door/role")
+
+
 async def test_locking_a_session_closes_its_socket(server: LiveServer) -> None:
     token = server.sign_in("dora", "dealer")
     async with server.follow(token) as socket:

@@ -12,8 +12,9 @@ import msgspec
 from threedice.api.auth.authorisation import can_use
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
-from threedice.api.http.requests import check_query
+from threedice.api.http.requests import check_parameters
 from threedice.identity import Account, Assignment, SessionState
+from threedice.identity.displays import DISPLAY_PREFIX
 from threedice.identity.roles import is_staff
 from threedice.identity.tokens import TOKEN_PREFIX
 
@@ -49,12 +50,14 @@ class Caller(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] | None = None
     session_state: SessionState = "open"
     assignments: tuple[Assignment, ...] = ()
+    display_table: str = ""
+    """The only table that the caller may see, if it is a results board."""
 
 
 async def check_request(request: HouseRequest) -> None:
-    """Authenticate, authorise, and check the query string, before every operation."""
+    """Authenticate, authorise, and check path and query string, before every operation."""
     await require_permission(request)
-    check_query(request)
+    check_parameters(request)
 
 
 async def require_permission(request: HouseRequest) -> None:
@@ -66,22 +69,41 @@ async def require_permission(request: HouseRequest) -> None:
     scope: Any = request.scope
     if scope["method"] == "OPTIONS":
         return
-    token = extract_token(request.context, request.raw_headers)
     is_background = b"threedice-background" in request.raw_headers
-    scope["user"] = await authenticate(request.context, token, touch=not is_background)
-    scope["auth"] = token
-    check_permission(scope["user"], scope["route_handler"].name)
+    caller, token = await authenticate_headers(
+        request.context, request.raw_headers, touch=not is_background
+    )
+    scope["user"], scope["auth"] = caller, token
+    check_permission(caller, scope["route_handler"].name, scope["path_params"].get("table"))
 
 
-def check_permission(caller: Caller | None, operation: str) -> None:
-    """Reject a caller who may not use an operation."""
-    if can_use(caller, operation):
+def check_permission(caller: Caller | None, operation: str, table: str | None) -> None:
+    """Reject a caller who may not use an operation; a board may see its own table only."""
+    if can_use(caller, operation) and (
+        caller is None or caller.display_table in ("", table) or can_use(None, operation)
+    ):
         return
     if caller is None:
         raise HttpProblem(401, "door/sign-in")
     if caller.session_state != "open":
         raise HttpProblem(403, f"door/{caller.session_state}")
     raise HttpProblem(403, "door/scope" if caller.scopes is not None else "door/role")
+
+
+async def authenticate_headers(
+    context: ServerContext, headers: Mapping[bytes, bytes], *, touch: bool = True
+) -> tuple[Caller | None, str]:
+    """Resolve the headers of a request to its caller and token.
+
+    The cookie of a results board counts only where nobody is signed in.
+    """
+    token = extract_token(context, headers)
+    caller = await authenticate(context, token, touch=touch)
+    if caller is None and b"authorization" not in headers:
+        cookie = display_cookie(context, headers)
+        if cookie.startswith(DISPLAY_PREFIX):
+            return await authenticate(context, cookie), cookie
+    return caller, token
 
 
 async def authenticate(context: ServerContext, token: str, *, touch: bool = True) -> Caller | None:
@@ -112,6 +134,11 @@ def resolve_token(context: ServerContext, token: str, *, touch: bool = True) -> 
             return None
         assignments = _current_assignments(context, api_token.account)
         return Caller(api_token.account, api_token.id, api_token.scopes, "open", assignments)
+    if token.startswith(DISPLAY_PREFIX):
+        display = context.identity.displays.resolve(token)
+        if display is None:
+            return None
+        return Caller(display.account, display.id, display_table=display.table)
     session = context.identity.sessions.resolve(token, touch=touch)
     if session is None:
         return None
@@ -124,7 +151,7 @@ def _current_assignments(context: ServerContext, account: Account) -> tuple[Assi
 
 
 def extract_token(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
-    """Return the token of a request: from the Authorization header, else from the cookie.
+    """Return the token of a request: from the Authorization header, else from the session cookie.
 
     An API token counts only in the header, a session token only in the cookie.
     """
@@ -132,20 +159,25 @@ def extract_token(context: ServerContext, headers: Mapping[bytes, bytes]) -> str
     if authorization is not None:
         return _bearer_token(authorization.decode("latin-1"))
     token = session_cookie(context, headers)
-    return "" if token.startswith(TOKEN_PREFIX) else token
+    return "" if token.startswith((TOKEN_PREFIX, DISPLAY_PREFIX)) else token
 
 
 def _bearer_token(authorization: str) -> str:
-    """Return the API token of an Authorization header, or '' for other credentials."""
+    """Return the token of a program or a display, or '' for other credentials."""
     if authorization[: len(BEARER_PREFIX)].lower() != BEARER_PREFIX:
         return ""
     token = authorization[len(BEARER_PREFIX) :].strip()
-    return token if token.startswith(TOKEN_PREFIX) else ""
+    return token if token.startswith((TOKEN_PREFIX, DISPLAY_PREFIX)) else ""
 
 
 def session_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
     """Return the session cookie of a request, or '' if it has none."""
     return parse_cookie(headers.get(b"cookie", b""), context.cookie_name)
+
+
+def display_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> str:
+    """Return the cookie of a results board, or '' if the request has none."""
+    return parse_cookie(headers.get(b"cookie", b""), context.display_cookie_name)
 
 
 def parse_cookie(cookies: bytes, name: str) -> str:

@@ -31,6 +31,9 @@ TableAudience = tuple[Literal["staff", "player"], str]
 ANYONE: Final = "anyone"
 """Pseudo-role of every caller, signed in or not."""
 
+DISPLAY: Final = "display"
+"""Pseudo-role of a results board, which may see one table."""
+
 
 class Permission(NamedTuple):
     """The roles that may do something, and the scope that an API token needs for it."""
@@ -41,7 +44,7 @@ class Permission(NamedTuple):
 
 def _parse_permissions(table: Mapping[TokenScope, Mapping[str, str]]) -> dict[str, Permission]:
     """Parse a table with one letter per role; `*` means anyone."""
-    letters: dict[str, str] = {**dict(zip("PDSMHAX", ROLES, strict=True)), "*": ANYONE}
+    letters = dict(zip("PDSMHAXB*", (*ROLES, DISPLAY, ANYONE), strict=True))
     return {
         name: Permission(frozenset(letters[letter] for letter in row if letter != " "), scope)
         for scope, rows in table.items()
@@ -49,17 +52,18 @@ def _parse_permissions(table: Mapping[TokenScope, Mapping[str, str]]) -> dict[st
     }
 
 
-# P player, D dealer, S supervisor, M pit manager, H shift manager, A auditor, X administrator
+# P player, D dealer, S supervisor, M pit manager, H shift manager, A auditor, X administrator,
+# B results board
 
 OPERATION_PERMISSIONS: Final = _parse_permissions({
     "read": {
         "list-tables":       "PDSMHAX",
-        "show-table":        "PDSMHA ",
-        "watch-table":       "PDSMHA ",
-        "list-results":      "PDSMHA ",
+        "show-table":        "PDSMHA B",
+        "watch-table":       "PDSMHA B",
+        "list-results":      "PDSMHA B",
         "list-rulebooks":    "PDSMHAX",
         "show-rulebook":     "PDSMHAX",
-        "show-game":         "PDSMHAX",
+        "show-game":         "PDSMHAXB",
         "show-odds":         "PDSMHAX",
         "show-readings":     "PDSMHAX",
         "judge-mix":         "PDSMHAX",
@@ -125,6 +129,11 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "assign":            "   MH X",
         "end-assignment":    "   MH X",
         "read-trail":        "     AX",
+        "list-displays":     "   M  X",
+        "add-display":       "   M  X",
+        "revoke-display":    "   M  X",
+        "sign-in-display":   "*",
+        "show-display":      "       B",
     },
 })  # fmt: skip
 """Permission for each operation of the API."""
@@ -198,7 +207,11 @@ def can_use(caller: Caller | None, operation: str) -> bool:
         operation, _ONLY_OPEN
     ):
         return False
-    roles = roles_at(caller, None) if operation in ON_DUTY_OPERATIONS else caller.account.roles
+    roles: tuple[str, ...] = caller.account.roles
+    if caller.display_table:
+        roles = (DISPLAY,)
+    elif operation in ON_DUTY_OPERATIONS:
+        roles = roles_at(caller, None)
     return _has_scope(caller, permission.scope) and not permission.roles.isdisjoint(roles)
 
 
@@ -217,6 +230,8 @@ def audience_of(caller: Caller, table: str) -> TableAudience | None:
     """
     if caller.session_state != "open" or not can_use(caller, "show-table"):
         return None
+    if caller.display_table:
+        return ("player", "") if caller.display_table == table else None
     if "player" in caller.account.roles:
         return "player", caller.account.id
     full_view_roles = (role for role in roles_at(caller, table) if role in _FULL_VIEW_ROLES)

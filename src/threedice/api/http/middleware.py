@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from litestar.enums import ScopeType
 
-from threedice.api.auth.authentication import check_request, session_cookie
+from threedice.api.auth.authentication import check_request, display_cookie, session_cookie
 from threedice.api.http.journal import REQUEST_ID
 from threedice.api.http.problems import HttpProblem, handle_error
-from threedice.api.http.requests import TABLE_ID_PATTERN, HouseRequest, parse_headers
+from threedice.api.http.requests import HouseRequest, parse_headers
+from threedice.names import TABLE_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     HeaderList = list[tuple[bytes, bytes]]
 
-_COMMANDS_PATH: Final = re.compile(f"/api/tables/({TABLE_ID_PATTERN[1:-1]})/commands")
+_COMMANDS_PATH: Final = re.compile(f"/api/tables/({TABLE_ID})/commands")
 _LIVE_PATH: Final = re.compile(r"/api/tables/[^/]+/live")
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -145,15 +146,19 @@ def check_origin(context: ServerContext, headers: Mapping[bytes, bytes]) -> None
     """Reject a request or a handshake that was initiated by another site.
 
     Browsers set `Origin` and `Sec-Fetch-Site` themselves, and pages cannot forge them. A request
-    with a session cookie must have at least one of the two.
+    with a cookie of ours must have at least one of the two.
     """
     origin, fetch_site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
     if (
         (origin is not None and origin.decode("latin-1").lower() not in context.origins)
         or (fetch_site is not None and fetch_site != b"same-origin")
-        or (origin is None and fetch_site is None and session_cookie(context, headers))
+        or (origin is None and fetch_site is None and _has_own_cookie(context, headers))
     ):
         raise HttpProblem(403, "door/origin")
+
+
+def _has_own_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> bool:
+    return bool(session_cookie(context, headers) or display_cookie(context, headers))
 
 
 def _add_headers(send: Send, extra_headers: HeaderList) -> Send:

@@ -69,7 +69,7 @@ def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
         paths.setdefault(published_path(each), {})[method_of(each).lower()] = _describe_operation(
             each, named_schemas
         )
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": _document_info(),
         "paths": paths,
@@ -82,6 +82,17 @@ def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
             }
         },
     }
+    _translate_patterns(document)
+    return document
+
+
+def _translate_patterns(node: Any) -> None:
+    r"""Write the end of each pattern as JSON Schema does: its `$` is Python's `\Z`."""
+    for value in node.values() if isinstance(node, dict) else node:
+        if isinstance(value, dict | list):
+            _translate_patterns(value)
+    if isinstance(node, dict) and isinstance(pattern := node.get("pattern"), str):
+        node["pattern"] = re.sub(r"\\Z\Z", "$", pattern)
 
 
 def method_of(handler: HTTPRouteHandler) -> str:

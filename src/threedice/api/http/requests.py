@@ -19,6 +19,8 @@ from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
 from threedice.api.http.problems import ClientDisconnected, HttpProblem
+from threedice.errors import InvalidInput
+from threedice.names import ID_CHARACTER, TABLE_ID, check_id, check_text, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,16 +37,14 @@ BODY_TIMEOUT_SECONDS: Final = 10.0
 _HEADERS: Final = "threedice_headers"
 """The key of the parsed headers in the state of a request."""
 
-TABLE_ID_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
-_PLAYER_ID: Final = r"^[^/\s\x00-\x1f\x7f-\x9f]{1,100}$"
-_KEY: Final = "^[A-Za-z0-9._-]{1,100}$"
-_OPAQUE_ID: Final = "^[A-Za-z0-9]{1,64}$"
-_RULEBOOK_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_TABLE_ID: Final = rf"^{TABLE_ID}\Z"
+_PLAYER_ID: Final = rf"^{ID_CHARACTER}{{1,100}}\Z"
+_KEY: Final = r"^[A-Za-z0-9._-]{1,100}\Z"
+_OPAQUE_ID: Final = r"^[A-Za-z0-9]{1,64}\Z"
+_RULEBOOK_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
 
 # In a path Litestar checks `PathParameter`, in a body msgspec checks `Meta`.
-TableId = Annotated[
-    str, msgspec.Meta(pattern=TABLE_ID_PATTERN), PathParameter(pattern=TABLE_ID_PATTERN)
-]
+TableId = Annotated[str, msgspec.Meta(pattern=_TABLE_ID), PathParameter(pattern=_TABLE_ID)]
 
 PlayerId = Annotated[str, msgspec.Meta(pattern=_PLAYER_ID), PathParameter(pattern=_PLAYER_ID)]
 """A player's id: one word without control characters, so that it can be stored and displayed."""
@@ -54,12 +54,16 @@ OpaqueId = Annotated[str, msgspec.Meta(pattern=_OPAQUE_ID), PathParameter(patter
 RulebookName = Annotated[str, PathParameter(pattern=_RULEBOOK_NAME)]
 RoundNumber = Annotated[int, PathParameter(ge=1, le=2**53)]
 LineCount = Annotated[int, QueryParameter(ge=1, le=1000)]
-OptionalTable = Annotated[str | None, QueryParameter(pattern=TABLE_ID_PATTERN)]
+OptionalTable = Annotated[str | None, QueryParameter(pattern=_TABLE_ID)]
 OptionalPlayer = Annotated[str | None, QueryParameter(pattern=_PLAYER_ID)]
 OptionalTime = Annotated[int | None, QueryParameter(ge=0, le=2**53)]
 
 INJECTED: Final = frozenset({"request", "context", "caller", "data"})
 """Names of handlers' parameters that are neither in the path nor in the query."""
+
+
+SECRET_FIELDS: Final = frozenset({"password", "old", "new", "code"})
+"""Fields of bodies that may contain any character, because they are never displayed."""
 
 
 class HouseRequest(Request[Any, str, State]):
@@ -99,9 +103,28 @@ class HouseRequest(Request[Any, str, State]):
         return self._received
 
     async def json(self) -> Any:
-        """Decode the body to the type of the handler's `data` parameter."""
+        """Decode the body to the type of the handler's `data` parameter, and check its texts."""
         field = self.route_handler.parsed_data_field
-        return decode_body(field.annotation if field else Any, await self.body())
+        data = decode_body(field.annotation if field else Any, await self.body())
+        check_texts(
+            {
+                name: value
+                for name, value in msgspec.to_builtins(data).items()
+                if name not in SECRET_FIELDS
+            }
+        )
+        return data
+
+
+def check_parameters(request: Request[Any, Any, Any]) -> None:
+    """Reject ids of players that a schema cannot recognise as invalid, and check the query."""
+    player = request.scope["path_params"].get("player")
+    if player is not None:
+        try:
+            check_id(player)
+        except InvalidInput:  # as for any other path that no resource can have
+            raise HttpProblem(404, "door/no-such") from None
+    check_query(request)
 
 
 def check_query(request: Request[Any, Any, Any]) -> None:
@@ -125,6 +148,9 @@ def check_query(request: Request[Any, Any, Any]) -> None:
     for name, value in pairs:
         if name not in known or not value:
             raise _invalid_query(f"the query parameter {name[:100]!r} is unknown or empty")
+        check_text(value, f"the query parameter {name!r}")
+        if name == "player":
+            check_id(value)
 
 
 def _invalid_query(problem: str) -> HttpProblem:

@@ -15,7 +15,7 @@ import msgspec
 from litestar import WebSocket, websocket
 from litestar.exceptions import WebSocketDisconnect
 
-from threedice.api.auth.authentication import authenticate, check_permission, extract_token
+from threedice.api.auth.authentication import authenticate_headers, check_permission
 from threedice.api.auth.authorisation import audience_of
 from threedice.api.http import journal
 from threedice.api.http.limits import RateLimiter
@@ -95,9 +95,9 @@ async def admit_subscriber(
     socket: WebSocket[Any, Any, Any], context: ServerContext, table: str
 ) -> Subscriber:
     """Return the subscriber for a socket, or raise if the caller may not follow the table."""
-    hub, token = context.hub, extract_token(context, parse_headers(socket.scope))
-    caller = await authenticate(context, token)
-    check_permission(caller, "watch-table")
+    hub = context.hub
+    caller, token = await authenticate_headers(context, parse_headers(socket.scope))
+    check_permission(caller, "watch-table", table)
     audience = audience_of(caller, table) if caller else None
     if caller is None or audience is None:
         raise HttpProblem(403, "door/role")

@@ -8,6 +8,7 @@ from threedice.api.routes import (
     accounts,
     approvals,
     commands,
+    displays,
     games,
     history,
     house,
@@ -20,7 +21,7 @@ from threedice.api.routes import (
 
 _MODULES: Final = (
     sign_in, sessions, tables, worksheets, commands, approvals, history, accounts, games, people,
-    house,
+    displays, house,
 )  # fmt: skip
 
 ROUTE_HANDLERS: Final = tuple(

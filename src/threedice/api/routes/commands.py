@@ -31,13 +31,13 @@ from threedice.api.http.requests import (
     decode_body,
 )
 from threedice.api.routes.tables import require_table
-from threedice.errors import InvalidInput, StoreUnavailable
+from threedice.errors import StoreUnavailable
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyAccountCommand, AnyTableCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
-from threedice.identity.accounts import RESERVED_NAMES
 from threedice.identity.roles import SECOND
+from threedice.names import check_new_id
 from threedice.rulebook import shipped_games
 from threedice.table import commands
 from threedice.table.commands import Actor
@@ -68,12 +68,6 @@ SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
 
 Of the others, the house itself executes some, and the rest need a second person.
 """
-
-
-class _NamedPlayer(msgspec.Struct):
-    """The player that a command names, who must be one that a path could name."""
-
-    player: PlayerId
 
 
 class CommandResultView(msgspec.Struct, frozen=True):
@@ -282,7 +276,7 @@ def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
         if player != caller.account.id:
             raise HttpProblem(403, "door/own")
     elif player is not None and (player or not isinstance(command, commands.Report)):
-        check_player_id(player)
+        check_new_id(player)
     allowed_values = facts.player_values if is_player else facts.staff_values
     for field, allowed in allowed_values.items():
         if (value := getattr(command, field)) not in allowed:
@@ -291,13 +285,6 @@ def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
             )
     if is_player and isinstance(command, commands.BuyIn) and command.age_years is not None:
         raise HttpProblem(403, "door/age")
-
-
-def check_player_id(player: str) -> None:
-    """Reject an invalid or reserved player id, before it enters the append-only log."""
-    decode_body(_NamedPlayer, msgspec.json.encode({"player": player}))
-    if player in RESERVED_NAMES:
-        raise InvalidInput(f"{player!r} is reserved for the house and cannot be a player")
 
 
 def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -> AnyAccountCommand:

@@ -28,3 +28,16 @@ CREATE INDEX people_enrolments_by_state ON people_enrolments (state, account);
 
 -- Sessions: the second factor that opened the session (code, recovery code); empty: none.
 ALTER TABLE people_sessions ADD COLUMN factor TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+-- Displays: the tokens of results boards. place: the only table that a board shows.
+CREATE TABLE people_displays (
+    id TEXT COLLATE "C" NOT NULL,
+    digest BYTEA NOT NULL,
+    prefix TEXT COLLATE "C" NOT NULL,
+    place TEXT COLLATE "C" NOT NULL,
+    label TEXT COLLATE "C" NOT NULL,
+    created BIGINT NOT NULL,
+    made_by TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX people_displays_by_digest ON people_displays (digest);

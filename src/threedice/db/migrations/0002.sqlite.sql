@@ -28,3 +28,16 @@ CREATE INDEX people_enrolments_by_state ON people_enrolments (state, account);
 
 -- Sessions: the second factor that opened the session (code, recovery code); empty: none.
 ALTER TABLE people_sessions ADD COLUMN factor TEXT NOT NULL DEFAULT '';
+
+-- Displays: the tokens of results boards. place: the only table that a board shows.
+CREATE TABLE people_displays (
+    id TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    prefix TEXT NOT NULL,
+    place TEXT NOT NULL,
+    label TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    made_by TEXT NOT NULL,
+    PRIMARY KEY (id)
+) STRICT;
+CREATE UNIQUE INDEX people_displays_by_digest ON people_displays (digest);

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CHECKPOINTS_FILE = "checkpoints.jsonl"
 NO_PREVIOUS_HASH = "0" * 64
 MAX_SIGN_ATTEMPTS = 20
-HexDigest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+HexDigest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 StreamVersion = Annotated[int, msgspec.Meta(ge=1)]
 _encoder = msgspec.json.Encoder(order="sorted")
 
