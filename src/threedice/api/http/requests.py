@@ -122,8 +122,8 @@ def check_parameters(request: Request[Any, Any, Any]) -> None:
     if player is not None:
         try:
             check_id(player)
-        except InvalidInput:  # as for any other path that no resource can have
-            raise HttpProblem(404, "door/no-such") from None
+        except InvalidInput:
+            raise HttpProblem(404, "unknown/id", kind="player", name=player[:100]) from None
     check_query(request)
 
 
