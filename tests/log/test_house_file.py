@@ -127,7 +127,8 @@ def test_file_of_another_program_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("version", "what"), [(99, "newer program"), (0, "another program")])
 def test_file_of_another_schema_version_is_refused(file: Path, version: int, what: str) -> None:
     with tampering(file) as run:
-        run(f"UPDATE schema_versions SET version = {version}")
+        run("DELETE FROM schema_versions")
+        run(f"INSERT INTO schema_versions (version) VALUES ({version})")
     with pytest.raises(StoreUnusable, match=what), open_house_file(file):
         pass
 

@@ -61,8 +61,10 @@ class SigningKeys:
 def open_keys(state_dir: Path) -> SigningKeys:
     """Return the keys in a state directory; create the first key if there is none."""
     folder = _folder(state_dir)
+    # Records are looked for first: another server that is starting writes them after its key.
+    has_records = any(folder.glob("*.json"))
     if not os.path.lexists(folder / PRIVATE_KEY_FILE):
-        if any(folder.glob("*.json")):
+        if has_records:
             raise StoreUnusable(
                 f"{folder / PRIVATE_KEY_FILE} is missing; restore it from its copy, or move"
                 f" {folder} away to start with a new key, and inform those who verify the log"
