@@ -18,7 +18,6 @@ from threedice.identity.sign_in_throttle import (
     CountedAttempt,
     ThrottleDelay,
     clear_failures,
-    client_network,
     count_attempt,
     uncount_attempt,
     wait_after,
@@ -120,21 +119,3 @@ def test_clock_set_back_does_not_lengthen_the_wait(database: SqliteDatabase) -> 
 
     assert isinstance(held, ThrottleDelay)
     assert held.wait_microseconds <= MAX_WAIT_MICROSECONDS
-
-
-@pytest.mark.parametrize(
-    ("address", "same"),
-    [
-        ("192.0.2.1", "::ffff:192.0.2.1"),
-        ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"),
-        ("unix socket", "unix socket"),
-    ],
-)
-def test_addresses_of_one_network_share_a_throttle(address: str, same: str) -> None:
-    assert client_network(address) == client_network(same)
-
-
-def test_addresses_of_different_networks_are_throttled_apart() -> None:
-    addresses = ["192.0.2.1", "192.0.2.2", "2001:db8:1:2::1", "2001:db8:1:3::1", "unix"]
-
-    assert len({client_network(each) for each in addresses}) == len(addresses)

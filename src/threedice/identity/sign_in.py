@@ -172,7 +172,7 @@ class SignInAttempts:
         name_hash, source = key.keyed_hash("name", name), ""
         free_attempts = {name_hash: sign_in_throttle.FREE_ATTEMPTS_PER_NAME}
         if address:
-            address_hash = key.keyed_hash("address", sign_in_throttle.client_network(address))
+            address_hash = key.keyed_hash("address", address)
             free_attempts[address_hash] = sign_in_throttle.FREE_ATTEMPTS_PER_ADDRESS
             source = address_hash.hex()[:12]
         now = self._context.clock()

@@ -12,7 +12,6 @@ They are stored under keyed hashes: neither names nor addresses are kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
 from threedice.identity.roles import HOUR, SECOND
@@ -112,24 +111,3 @@ def uncount_attempt(run: SqlRunner, attempt: CountedAttempt) -> None:
 def clear_failures(run: SqlRunner, subject: bytes) -> None:
     """Delete all failures of a subject."""
     run("DELETE FROM people_attempts WHERE mark = ?", (subject,))
-
-
-def client_network(address: str) -> str:
-    """Return the network that an address is counted under: itself for IPv4, its /64 for IPv6.
-
-    A single IPv6 client usually has a whole /64 of addresses to choose from.
-
-    >>> client_network("2001:db8::1") == client_network("2001:db8::2")
-    True
-    >>> client_network("::ffff:192.0.2.7")
-    '192.0.2.7'
-    """
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return address[:64]
-    if not isinstance(parsed, IPv6Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ip_network((int(parsed), 64), strict=False))

@@ -18,6 +18,7 @@ from litestar.connection.base import empty_receive, empty_send
 from litestar.datastructures import State
 from litestar.params import PathParameter, QueryParameter
 
+from threedice.api.http.addresses import client_network
 from threedice.api.http.problems import ClientDisconnected, HttpProblem
 from threedice.errors import InvalidInput
 from threedice.names import ID_CHARACTER, TABLE_ID, check_id, check_text, check_texts
@@ -79,16 +80,15 @@ class HouseRequest(Request[Any, str, State]):
 
     @property
     def client_address(self) -> str:
-        """The client's address; behind a trusted proxy, the one that the proxy saw.
+        """The client's network; behind a trusted proxy, the one that the proxy saw.
 
         Only the rightmost entry of `X-Forwarded-For` counts: the client controls the others.
         """
-        if self.context.behind_proxy:
-            forwarded_for = self.raw_headers.get(b"x-forwarded-for", b"").decode("latin-1")
-            if address := forwarded_for.rpartition(",")[2].strip()[:64]:
-                return address
+        if self.context.behind_proxy and b"x-forwarded-for" in self.raw_headers:
+            forwarded_for = self.raw_headers[b"x-forwarded-for"].decode("latin-1")
+            return client_network(forwarded_for.rpartition(",")[2])
         client = self.scope.get("client")
-        return client[0] if client else ""
+        return client_network(client[0]) if client else ""
 
     async def body(self) -> bytes:
         """Return the body of a request that is declared as JSON.
