@@ -108,6 +108,33 @@ async def test_password_change_ends_all_other_sessions(house: HouseApp) -> None:
     assert not await is_signed_in(house, elsewhere)
 
 
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        ("correct horse staple", ""),
+        ("P@ssw0rd2024!", "password/common"),
+        ("20.11.1987", "password/common"),
+        ("zaq12wsxcde34rfv", "password/common"),
+        ("jennifer1985", "password/common"),
+        ("Player-Name2024", "password/name"),
+        ("a" * 72 + "kq7vtm2xhd9f", "password/common"),
+    ],
+)
+async def test_a_new_password_that_is_easily_guessed_is_refused(
+    house: HouseApp, new: str, code: str
+) -> None:
+    client = house.client()
+    await sign_in(client)
+    changed = await client.put("/api/session/password", json={"old": PASSWORD, "new": new})
+    assert problem_code(changed) == code
+    assert (await sign_in_status(house, PASSWORD)) == (401 if changed.is_success else 200)
+
+
+async def sign_in_status(house: HouseApp, password: str) -> int:
+    credentials = {"name": "player-name", "password": password}
+    return (await house.client().post("/api/session", json=credentials)).status_code
+
+
 async def test_a_locked_session_is_unlocked_by_its_password(house: HouseApp) -> None:
     client = house.client()
     await sign_in(client, "dealer-name")

@@ -1,18 +1,15 @@
-"""Password rules, argon2id hashes, and detection of common passwords.
+"""Password rules, argon2id hashes, and the estimate of how many guesses a password withstands.
 
-Common passwords are found by pattern: frequent words, keyboard runs and repetition. A word counts
-as such with digits and signs around it, or with digits in place of letters. This covers the most
-frequent passwords of published lists, as far as they are long enough to be allowed at all.
+The estimate is zxcvbn's, which knows common passwords, words, names, dates and keyboard patterns.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Final
 
 from argon2 import PasswordHasher, Type
@@ -30,6 +27,10 @@ if TYPE_CHECKING:
 MIN_STAFF_PASSWORD_CHARACTERS: Final = 12
 MIN_PLAYER_PASSWORD_CHARACTERS: Final = 8
 MAX_PASSWORD_CHARACTERS: Final = 128
+
+MIN_STAFF_GUESSES: Final = 10**10
+MIN_PLAYER_GUESSES: Final = 10**8
+"""As many as eight random characters need."""
 
 MAX_CONCURRENT_HASHES: Final = 4
 """Limit of hashes computed at the same time: each needs `memory_kib` of memory."""
@@ -85,7 +86,18 @@ class Argon2Hasher:
 
 
 def validate_password(password: str, name: str, roles: Iterable[Role]) -> None:
-    """Raise `PasswordRefused` if a password is not acceptable for an account."""
+    """Raise `PasswordRefused` if a password is not acceptable; may take 0.3 s."""
+    validate_password_form(password, roles)
+    guesses, is_guessed_by_name = _estimate_guesses(_normalise_password(password), name)
+    if guesses >= (MIN_STAFF_GUESSES if is_staff(roles) else MIN_PLAYER_GUESSES):
+        return
+    if is_guessed_by_name:
+        raise PasswordRefused("name", "a password must be more than the account's name")
+    raise PasswordRefused("common", "this password is one of those guessed first; choose another")
+
+
+def validate_password_form(password: str, roles: Iterable[Role]) -> None:
+    """Raise `PasswordRefused` if a password is too short, too long or cannot be typed."""
     minimum = MIN_STAFF_PASSWORD_CHARACTERS if is_staff(roles) else MIN_PLAYER_PASSWORD_CHARACTERS
     if len(password) > MAX_PASSWORD_CHARACTERS:
         raise PasswordRefused(
@@ -96,12 +108,6 @@ def validate_password(password: str, name: str, roles: Iterable[Role]) -> None:
     if len(" ".join(password.split())) < minimum:
         raise PasswordRefused(
             "short", f"the password of this account needs at least {minimum} characters"
-        )
-    if is_based_on_name(_normalise_password(password), name):
-        raise PasswordRefused("name", "a password must be more than the account's name")
-    if is_common_password(_normalise_password(password)):
-        raise PasswordRefused(
-            "common", "this password is one of those guessed first; choose another"
         )
 
 
@@ -127,113 +133,39 @@ def _password_bytes(password: str) -> bytes:
     return _normalise_password(password).encode(errors="surrogatepass")
 
 
-# --- common passwords ----------------------------------------------------------------------------
+# --- strength ------------------------------------------------------------------------------------
+
+MAX_ESTIMATED_CHARACTERS: Final = 72
+"""Length of the part that is estimated: the time grows with the square of the length."""
+
+_AMBIGUOUS_SIGNS: Final = frozenset("4@({[<69!1|7$5+")
+"""Signs of which several stand for the same letter; zxcvbn tries all combinations of them."""
+
+MAX_AMBIGUOUS_SIGNS: Final = 6
+"""More different ones than this take seconds, and are estimated as if there were fewer."""
+
+_UNAMBIGUOUS: Final = str.maketrans("4{[<6!|$+", "@(((91157")
+
+_estimate_lock: Final = Lock()
+"""zxcvbn keeps the account's name in a global variable."""
 
 
-def is_common_password(password: str) -> bool:
-    """Return whether a password is among those that are guessed first.
+def _estimate_guesses(password: str, name: str) -> tuple[int, bool]:
+    """Return how many guesses find a password, and whether the account's name is one of them.
 
-    >>> is_common_password("P@ssw0rd2024!"), is_common_password("qwertyuiop123")
-    (True, True)
-    >>> is_common_password("monkeymonkey"), is_common_password("correct horse battery")
-    (True, False)
-    """
-    folded = password.casefold()
-    compact = re.sub(r"[\s._-]", "", folded)
-    if len(set(compact)) <= 3 or _repeated_unit(compact) in _WORDS | {""}:
-        return True
-    core = _strip_digits_and_signs(compact)
-    variants = {compact, core, compact.translate(_LEET), core.translate(_LEET)}
-    return any(_is_word(each) or _is_run(each) for each in variants)
-
-
-def is_based_on_name(password: str, name: str) -> bool:
-    """Return whether a password is the account's name with only digits and signs added.
-
-    >>> is_based_on_name("Margarethe-2024", "margarethe")
+    >>> _estimate_guesses("P@ssw0rd2024!", "ann")[0] < 10**8
     True
-    >>> is_based_on_name("ask margarethe", "margarethe")
-    False
+    >>> _estimate_guesses("correct horse battery", "ann")[0] > 10**12
+    True
+    >>> _estimate_guesses("Margarethe-Margarethe", "margarethe")
+    (100165000, True)
     """
-    folded = password.casefold()
-    return name in folded and not re.sub(r"[\W\d_]", "", folded.replace(name, ""))
+    from zxcvbn import zxcvbn  # noqa: PLC0415 -- its word lists are only needed here
 
-
-def _strip_digits_and_signs(text: str) -> str:
-    """Return a text without leading and trailing digits and signs."""
-    return re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text)
-
-
-def _is_word(text: str) -> bool:
-    """Return whether a text is a common word, one repeated, or two of them joined."""
-    if text in _WORDS or _repeated_unit(text) in _WORDS:
-        return True
-    return any(text[:cut] in _WORDS and text[cut:] in _WORDS for cut in range(3, len(text) - 2))
-
-
-def _is_run(text: str) -> bool:
-    """Return whether a text is a keyboard run, one repeated, or several joined."""
-    unit = _repeated_unit(text)
-    runs = (*_KEYBOARD_RUNS, *(run[::-1] for run in _KEYBOARD_RUNS))
-    return len(text) >= 6 and (
-        any(text in run or unit in run for run in runs)
-        or all(map(_is_keyboard_run, _letter_and_digit_parts(text)))
-    )
-
-
-def _letter_and_digit_parts(text: str) -> list[str]:
-    """Split a text where digits and other characters meet."""
-    return re.findall(r"\d+|[^\d]+", text)
-
-
-def _is_keyboard_run(part: str) -> bool:
-    return len(part) >= 3 and any(part in run or part in run[::-1] for run in _KEYBOARD_RUNS)
-
-
-def _repeated_unit(text: str) -> str:
-    """Return the shortest unit that a text repeats; the text itself if it repeats none."""
-    size = (text + text).find(text, 1)
-    return text[:size]
-
-
-_LEET: Final = str.maketrans("0134578@$!€£", "oleastbasiel")
-"""Digits and signs, with the letters they commonly replace."""
-
-_KEYBOARD_RUNS: Final = (
-    "abcdefghijklmnopqrstuvwxyz",
-    "qwertyuiop",
-    "asdfghjkl",
-    "zxcvbnm",
-    "qwertzuiopasdfghjklyxcvbnm",
-    "qwertyuiopasdfghjklzxcvbnm",
-    "azertyuiopqsdfghjklmwxcvbn",
-    "1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p",
-    "1q2w3e4r5t6y7u8i9o0p",
-    "q1w2e3r4t5y6u7i8o9p0",
-    "01234567890123456789",
-)
-"""Sequences of the alphabet, of keyboards and of digits."""
-
-_WORD_LIST: Final = """
-access account admin administrator alexander amanda america andrea andrew angel angela anthony
-apple arsenal asdf ashley austin baby banana barcelona baseball basketball batman beach beautiful
-blink blue bond boomer brandon buster butterfly cameron captain casino changeit changeme charlie
-cheese chelsea chicken chocolate cocacola computer cookie corvette cowboy crown dallas daniel
-dealer default demo diamond dice dolphin donald dragon eagle elephant elizabeth eminem enter
-estrella ferrari fire flower football forever formula freedom friend friends gambling game
-garfield genesis george ginger google guest guitar hammer hannah happy harley heather hello hockey
-hottie house hunter iceman iloveyou internet jackpot jasmine jennifer jessica jesus jordan joseph
-joshua juventus killer kitten knight ladybug letmein liverpool login lottery love lovely loveme
-lover lucky maggie manager marina martin master matrix matthew maverick mercedes merlin michael
-michelle mickey money monkey monster morgan mother mustang mynoob naruto nicole ninja nintendo
-number oliver orange packers pass passphrase password passwort patrick peanut pepper phoenix
-pitmanager player please pokemon princess purple qazwsx qwer qwerty raiders rainbow ranger redsox
-richard robert root samantha samsung scooby secret secure security shadow shiftmanager sicbo
-silver skywalker slipknot soccer software sophie spiderman spring starwars steelers stephanie
-summer sunshine superman superstar supervisor support sweet system table taisai taylor temp
-temporary tennis test tester testing thomas threedice thunder tiger tigger tripledice trustme
-trustno twitter unknown user username vanessa vegas victoria welcome whatever william winner
-winter wizard yankees yellow zaq zxcvbn
-"""
-
-_WORDS: Final = frozenset(_WORD_LIST.split())
+    part = password[:MAX_ESTIMATED_CHARACTERS]
+    if len(_AMBIGUOUS_SIGNS & set(part)) > MAX_AMBIGUOUS_SIGNS:
+        part = part.translate(_UNAMBIGUOUS)
+    with _estimate_lock:
+        estimate = zxcvbn(part, [name, "threedice"])
+    used_words = {match.get("matched_word") for match in estimate["sequence"]}
+    return int(estimate["guesses"]), name in used_words

@@ -18,7 +18,7 @@ from threedice.identity import second_factors, sign_in_throttle
 from threedice.identity.accounts import fold_name_for_lookup, revoke_account_tokens
 from threedice.identity.audit_trail import record_security_event
 from threedice.identity.errors import PasswordRefused, SignInRefused, WrongCredentials
-from threedice.identity.passwords import validate_password
+from threedice.identity.passwords import validate_password, validate_password_form
 from threedice.identity.roles import SECOND
 from threedice.identity.sessions import IssuedSession, end_session_by_token
 
@@ -98,11 +98,13 @@ class Authentication:
         All other sessions and the API tokens of the account end.
         """
         session = self._sessions.require_state(token, "open", "new-password", "enrolment")
-        validate_password(new, session.account.name, session.account.roles)
+        validate_password_form(new, session.account.roles)
         if new == old:
             raise PasswordRefused("same", "this is the present password; choose another")
         attempt = self._attempts.begin("id", session.account.id, address)
         self._attempts.check_password(attempt, old)
+        # A password that is too weak counts as an attempt, because the estimate takes time.
+        validate_password(new, session.account.name, session.account.roles)
         new_hash = self._context.hasher.hash(new)
 
         def work(run: Transaction) -> IssuedSession:
