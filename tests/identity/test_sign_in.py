@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import argon2
 import pytest
@@ -17,13 +17,14 @@ from threedice.identity import (
     SignInRefused,
 )
 from threedice.identity import open_identity as reopen
+from threedice.identity.devices import DEVICE_LIFETIME_SECONDS, MAX_DEVICES_PER_ACCOUNT
 
 if TYPE_CHECKING:
     from tests.identity.identity_cluster import IdentityCluster, SteppedClock
     from threedice.identity import IdentityService
 
 
-def refusal(identity: IdentityService, name: str, password: str, **more: str) -> tuple[str, int]:
+def refusal(identity: IdentityService, name: str, password: str, **more: Any) -> tuple[str, int]:
     """Sign in, which must be refused, and return the reason and the seconds to wait."""
     with pytest.raises(SignInRefused) as refused:
         identity.authentication.sign_in(name, password, **more)
@@ -87,7 +88,7 @@ def test_known_and_unknown_names_are_throttled_alike(
 
     assert waits == [("credentials", 0)] * 4 + [("credentials", 1)]
     assert held == ("wait", 1)
-    assert again == ("credentials", 2)
+    assert again == ("credentials", 4)
 
 
 def test_throttling_never_locks_an_account_for_good(
@@ -101,30 +102,65 @@ def test_throttling_never_locks_an_account_for_good(
         clock.move(wait)
 
     assert identity.authentication.sign_in("ann", PASSWORD)
-    assert refusal(identity, "ann", "wrong and wrong") == ("credentials", 0)
+
+
+def test_success_of_the_owner_gives_strangers_no_further_guesses(
+    identity: IdentityService, clock: SteppedClock
+) -> None:
+    add_account(identity, "ann", "player")
+    for _ in range(6):
+        clock.move(refusal(identity, "ann", "wrong and wrong")[1])
+
+    identity.authentication.sign_in("ann", PASSWORD)
+
+    assert refusal(identity, "ann", "wrong and wrong") == ("credentials", 16)
+    assert refusal(identity, "ann", PASSWORD) == ("wait", 16)
+
+
+def test_known_device_does_not_wait_for_guesses_elsewhere(
+    identity: IdentityService, cluster: IdentityCluster
+) -> None:
+    add_account(identity, "ann", "player")
+    device = identity.authentication.sign_in("ann", PASSWORD).device
+    for _ in range(5):
+        refusal(identity, "ann", "wrong and wrong", address=HERE)
+    other = cluster.open(IdentityPolicy(second_factor=False))
+
+    assert refusal(other, "ann", PASSWORD, address=THERE)[0] == "wait"
+    again = other.authentication.sign_in("ann", PASSWORD, address=HERE, devices=["x", device])
+    assert again.device == device
+
+
+def test_account_has_a_limited_number_of_devices_which_expire(
+    identity: IdentityService, clock: SteppedClock
+) -> None:
+    add_account(identity, "ann", "player")
+    devices = []
+    for _ in range(MAX_DEVICES_PER_ACCOUNT + 1):
+        clock.move(1)
+        devices.append(identity.authentication.sign_in("ann", PASSWORD).device)
+
+    def is_known(device: str) -> bool:
+        return identity.authentication.sign_in("ann", PASSWORD, devices=[device]).device == device
+
+    clock.move(1)
+    assert [is_known(device) for device in devices[1:3]] == [True, True]
+    assert not is_known(devices[0])
+    clock.move(DEVICE_LIFETIME_SECONDS)
+    assert not is_known(devices[2])
+    stored = identity.context.database.query("SELECT digest FROM people_devices")
+    assert len(stored) == MAX_DEVICES_PER_ACCOUNT
+    assert not any(device.encode() in digest for (digest,) in stored for device in devices)
 
 
 def test_address_that_fails_under_many_names_is_throttled(identity: IdentityService) -> None:
     add_account(identity, "ann", "player")
 
-    for number in range(20):
+    for number in range(40):
         refusal(identity, f"name{number}", "wrong and wrong", address=HERE)
 
-    assert refusal(identity, "ann", PASSWORD, address=HERE) == ("wait", 1)
+    assert refusal(identity, "ann", PASSWORD, address=HERE) == ("wait", 6)
     assert identity.authentication.sign_in("ann", PASSWORD, address=THERE)
-
-
-def test_successful_sign_in_does_not_clear_the_failures_of_an_address(
-    identity: IdentityService,
-) -> None:
-    add_account(identity, "ann", "player")
-
-    for number in range(19):
-        refusal(identity, f"name{number}", "wrong and wrong", address=HERE)
-        identity.authentication.sign_in("ann", PASSWORD, address=HERE)
-
-    assert refusal(identity, "last", "wrong and wrong", address=HERE) == ("credentials", 1)
-    assert refusal(identity, "ann", PASSWORD, address=HERE) == ("wait", 1)
 
 
 def test_concurrent_sign_ins_are_throttled_like_sequential_ones(
@@ -208,7 +244,7 @@ def test_password_change_requires_the_old_password_and_a_different_new_one(
         identity.authentication.change_password(token, PASSWORD, "short")
     with pytest.raises(SessionRefused):
         identity.authentication.change_password("no token", PASSWORD, "another quiet river")
-    for _ in range(5):
+    for _ in range(4):
         with pytest.raises(SignInRefused) as wrong:
             identity.authentication.change_password(
                 token, "guessed at random", "another quiet river"

@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 from threedice.db.sqlite import SqliteDatabase
 from threedice.identity.roles import HOUR, SECOND
 from threedice.identity.sign_in_throttle import (
+    DEVICE_ALLOWANCE,
     FAILURE_LIFETIME_MICROSECONDS,
-    FREE_ATTEMPTS_PER_NAME,
     MAX_WAIT_MICROSECONDS,
+    NAME_ALLOWANCE,
+    NETWORK_ALLOWANCE,
+    Allowance,
     CountedAttempt,
     ThrottleDelay,
-    clear_failures,
     count_attempt,
+    find_delay,
+    lower_failures,
     uncount_attempt,
     wait_after,
 )
@@ -45,16 +49,28 @@ def empty_database() -> SqliteDatabase:
 def attempt(
     database: SqliteDatabase, now: int, free: dict[bytes, int]
 ) -> CountedAttempt | ThrottleDelay:
-    return database.transact(lambda run: count_attempt(run, now, free))
+    allowances = {subject: Allowance(attempts) for subject, attempts in free.items()}
+    return database.transact(lambda run: count_attempt(run, now, allowances))
+
+
+def attempt_under(
+    database: SqliteDatabase, now: int, allowance: Allowance
+) -> CountedAttempt | ThrottleDelay:
+    return database.transact(lambda run: count_attempt(run, now, {NAME: allowance}))
 
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 20 * 60 * SECOND), max_size=60))
-def test_at_most_25_attempts_per_name_are_counted_in_an_hour(pauses: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("allowance", "most"), [(NAME_ALLOWANCE, 13), (DEVICE_ALLOWANCE, 12)], ids=["name", "device"]
+)
+def test_attempts_counted_in_an_hour_are_limited(
+    allowance: Allowance, most: int, pauses: list[int]
+) -> None:
     database, now, made = empty_database(), HOUR, []
     for pause in pauses:
         now += pause
-        match attempt(database, now, {NAME: FREE_ATTEMPTS_PER_NAME}):
+        match attempt_under(database, now, allowance):
             case CountedAttempt():
                 made.append(now)
             case ThrottleDelay(wait):
@@ -62,7 +78,36 @@ def test_at_most_25_attempts_per_name_are_counted_in_an_hour(pauses: list[int]) 
     database.close()
 
     for start in made:
-        assert sum(start <= each < start + HOUR for each in made) <= 25
+        assert sum(start <= each < start + HOUR for each in made) <= most
+
+
+def test_a_name_and_a_device_together_have_25_attempts_an_hour(database: SqliteDatabase) -> None:
+    made = 0
+    for allowance in (NAME_ALLOWANCE, DEVICE_ALLOWANCE):
+        now = HOUR
+        while now < 2 * HOUR:
+            match attempt_under(database, now, allowance):
+                case CountedAttempt():
+                    made += 1
+                case ThrottleDelay(wait):
+                    now += wait
+        database.transact(lambda run: lower_failures(run, NAME, 99))
+
+    assert made == 25
+
+
+def test_failures_of_a_network_are_forgiven_one_by_one(database: SqliteDatabase) -> None:
+    now, free, pause = HOUR, NETWORK_ALLOWANCE.free_attempts, NETWORK_ALLOWANCE.forgiven_after
+    for _ in range(free):
+        assert isinstance(attempt_under(database, now, NETWORK_ALLOWANCE), CountedAttempt)
+    for later in range(1, 100):
+        now = HOUR + later * pause
+        early = attempt_under(database, now - 1, NETWORK_ALLOWANCE)
+        assert early == ThrottleDelay(1), "no failure is forgiven early"
+        assert isinstance(attempt_under(database, now, NETWORK_ALLOWANCE), CountedAttempt)
+
+    assert find_delay(database.query, now, {NAME: NETWORK_ALLOWANCE}) == ThrottleDelay(pause)
+    assert find_delay(database.query, now + pause, {NAME: NETWORK_ALLOWANCE}) is None
 
 
 @given(st.integers(0, 10_000), st.integers(1, 50))
@@ -98,11 +143,11 @@ def test_successful_attempt_is_not_counted(database: SqliteDatabase) -> None:
     ]
 
 
-def test_failures_expire_or_can_be_cleared(database: SqliteDatabase) -> None:
+def test_failures_expire_or_can_be_lowered(database: SqliteDatabase) -> None:
     for _ in range(2):
         attempt(database, HOUR, {NAME: 2})
     assert isinstance(attempt(database, HOUR, {NAME: 2}), ThrottleDelay)
-    database.transact(lambda run: clear_failures(run, NAME))
+    database.transact(lambda run: lower_failures(run, NAME, 5))
     for _ in range(2):
         assert isinstance(attempt(database, HOUR, {NAME: 2}), CountedAttempt)
 

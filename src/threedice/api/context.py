@@ -11,6 +11,7 @@ from litestar.di import NamedDependency, Provide
 from litestar.params import SkipValidation
 
 from threedice.api.auth.authentication import AssignmentCache, Caller
+from threedice.api.http.fair_queue import FairQueue
 from threedice.api.http.limits import ADDRESS_RATE_FACTOR, RateLimiter
 from threedice.api.http.requests import HouseRequest
 
@@ -35,10 +36,14 @@ SECURE_DISPLAY_COOKIE: Final = "__Secure-threedice-display"
 
 PLAIN_DISPLAY_COOKIE: Final = "threedice-display"
 
+MAX_WAITING_SIGN_INS: Final = 400
+"""Maximum number of calls that wait for the throttle, and of those that wait to hash a password."""
+
 MAX_CONCURRENT_SLOW: Final = 2
 """Maximum number of concurrent password hashes, and of concurrent history queries."""
 
 _slow_work_limiter: Final = partial(CapacityLimiter, MAX_CONCURRENT_SLOW)
+_fair_queue: Final = partial(FairQueue, MAX_CONCURRENT_SLOW, MAX_WAITING_SIGN_INS)
 
 
 @dataclass(slots=True)
@@ -63,7 +68,8 @@ class ServerContext:
     account_limiter: RateLimiter = field(init=False)
     address_limiter: RateLimiter = field(init=False)
     assignments: AssignmentCache = field(init=False)
-    hashing_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
+    throttle_queue: FairQueue = field(default_factory=_fair_queue)
+    hashing_queue: FairQueue = field(default_factory=_fair_queue)
     history_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
     verification_limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1))
     table_ids: set[str] = field(default_factory=set)
@@ -92,6 +98,11 @@ class ServerContext:
     def display_cookie_name(self) -> str:
         """The name of the cookie of a results board."""
         return SECURE_DISPLAY_COOKIE if self.secure else PLAIN_DISPLAY_COOKIE
+
+    @property
+    def device_cookie_name(self) -> str:
+        """The name of the cookie by which devices are recognised."""
+        return f"{self.cookie_name}-device"
 
 
 Context = NamedDependency[SkipValidation[ServerContext]]

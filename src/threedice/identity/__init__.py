@@ -5,10 +5,10 @@ that verifies or hashes a password is slow by design and belongs in a thread; re
 is in the cache is fast.
 
 Where to look: `sign_in` (sign in, unlock, change password), `sign_in_throttle` (waiting time after
-failed attempts), `second_factors` (TOTP and recovery codes), `sessions`, `tokens` (API tokens),
-`displays` (tokens of results boards), `approvals` (requests that need a second person),
-`enrolments` (staff that a second administrator confirms), `access_changes` (revocation across
-servers).
+failed attempts), `devices` (devices that signed in before), `second_factors` (TOTP and recovery
+codes), `sessions`, `tokens` (API tokens), `displays` (tokens of results boards), `approvals`
+(requests that need a second person), `enrolments` (staff that a second administrator confirms),
+`access_changes` (revocation across servers).
 """
 
 from threedice.identity.access_changes import AccessChange

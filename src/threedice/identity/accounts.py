@@ -15,6 +15,7 @@ import msgspec
 from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.devices import forget_devices, trust_first_password
 from threedice.identity.enrolment_records import (
     begin_enrolment,
     cancel_enrolments,
@@ -195,6 +196,9 @@ class Accounts:
             )
             end_account_sessions(run, account)
             revoke_account_tokens(run, account, by)
+            forget_devices(run, account)
+            if new.first_until:
+                trust_first_password(run, account, new.plain)
             record_security_event(run, "password-changed", account, by)
             record_reset(run, account, found.roles, by, of_password=True)
             return fetch_account(run, account)
@@ -245,6 +249,7 @@ def disable_account(run: SqlRunner, account: str) -> None:
     run("UPDATE people_accounts SET enabled = 0 WHERE id = ?", (account,))
     run("DELETE FROM people_tokens WHERE account = ?", (account,))
     end_account_sessions(run, account)
+    forget_devices(run, account)
 
 
 def erase_account_name(run: SqlRunner, account: str) -> None:

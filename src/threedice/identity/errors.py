@@ -55,7 +55,8 @@ class SignInRefused(IdentityError):
     def __init__(self, reason: SignInReason, wait_seconds: int = 0) -> None:
         self.reason, self.wait_seconds = reason, wait_seconds
         retry = f"; try again in {wait_seconds} seconds" if wait_seconds else ""
-        super().__init__(f"{_SIGN_IN_TEXTS[reason]}{retry}")
+        way_round = _WAY_ROUND if reason == "wait" else ""
+        super().__init__(f"{_SIGN_IN_TEXTS[reason]}{retry}{way_round}")
 
 
 _SIGN_IN_TEXTS: dict[SignInReason, str] = {
@@ -65,6 +66,11 @@ _SIGN_IN_TEXTS: dict[SignInReason, str] = {
     "expired": "this first password has expired; ask an administrator for a new one",
     "wait": "there were too many failed attempts",
 }
+
+_WAY_ROUND = (
+    ", use another device that signed in to this account before, or ask an administrator for a new"
+    " first password"
+)
 
 
 class SessionRefused(IdentityError):

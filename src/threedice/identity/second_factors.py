@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from threedice.db import SqlRunner
     from threedice.identity.access_changes import IdentityContext, Transaction
     from threedice.identity.encryption_key import EncryptionKey
-    from threedice.identity.sessions import Sessions
+    from threedice.identity.sessions import Session, Sessions
     from threedice.identity.sign_in import SignInAttempts
 
 TOTP_STEP_MICROSECONDS: Final = 30 * SECOND
@@ -76,9 +76,9 @@ class SecondFactors:
         session = self._sessions.require_state(token, "open", "enrolment")
         account = session.account
         if self.is_enrolled(account.id):
-            self._require_password_and_code(account.id, password, code, address)
+            self._require_password_and_code(session, password, code, address)
         elif session.state == "open":
-            self._require_password(account.id, password, address)
+            self._require_password(session, password, address)
         secret = pyotp.random_base32()
         self._store_pending_secret(account.id, secret)
         uri = pyotp.TOTP(secret).provisioning_uri(account.name, self._context.policy.issuer)
@@ -98,10 +98,11 @@ class SecondFactors:
 
         The session continues under a new token, and all other sessions of the account end.
         """
-        account = self._sessions.require_state(token, "open", "enrolment").account.id
+        opened = self._sessions.require_state(token, "open", "enrolment")
+        account = opened.account.id
         if not _secrets_in_column(self._context.database.query, "pending", account):
             raise SessionRefused("not-begun")
-        attempt = self._attempts.begin("id", account, address)
+        attempt = self._attempts.begin_in_session(opened, address)
 
         def work(run: Transaction) -> ConfirmedEnrolment:
             session = self._sessions.find(run, token)
@@ -118,8 +119,9 @@ class SecondFactors:
         self, token: str, *, password: str, code: str, address: str = ""
     ) -> tuple[str, ...]:
         """Replace the recovery codes by ten new ones; requires the password and a code."""
-        account = self._sessions.require_state(token, "open").account.id
-        self._require_password_and_code(account, password, code, address)
+        session = self._sessions.require_state(token, "open")
+        account = session.account.id
+        self._require_password_and_code(session, password, code, address)
 
         def work(run: Transaction) -> tuple[str, ...]:
             record_security_event(run, "recovery-codes-made", account, account)
@@ -139,7 +141,7 @@ class SecondFactors:
         account = session.account.id
         if session.recovered:
             raise SessionRefused("recovery")
-        attempt = self._attempts.begin("id", account, address)
+        attempt = self._attempts.begin_in_session(session, address)
         self._attempts.check_password(attempt, password)
         if not code and self.is_enrolled(account):
             self._attempts.uncount(attempt)
@@ -166,19 +168,19 @@ class SecondFactors:
         record_security_event(run, "code-reset", account, by)
         record_reset(run, account, roles, by)
 
-    def _require_password(self, account: str, password: str, address: str) -> None:
+    def _require_password(self, session: Session, password: str, address: str) -> None:
         """Refuse without the password: an unattended open session is not enough."""
-        attempt = self._attempts.begin("id", account, address)
+        attempt = self._attempts.begin_in_session(session, address)
         self._attempts.check_password(attempt, password)
         self._attempts.complete(attempt, lambda _: None)
 
     def _require_password_and_code(
-        self, account: str, password: str, code: str, address: str
+        self, session: Session, password: str, code: str, address: str
     ) -> None:
         """Refuse without both the password and a code."""
         if not password or not code:
             raise SessionRefused("enrolled")
-        attempt = self._attempts.begin("id", account, address)
+        attempt = self._attempts.begin_in_session(session, address)
         self._attempts.check_password(attempt, password)
         self._attempts.complete(attempt, lambda run: self._attempts.use_code(run, attempt, code))
 

@@ -28,6 +28,7 @@ from threedice.identity.accounts import (
     revoke_account_tokens,
 )
 from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.devices import forget_devices
 from threedice.identity.errors import RecordNotFound, SessionRefused
 from threedice.identity.roles import SECOND
 from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
@@ -60,10 +61,14 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class IssuedSession(msgspec.Struct, frozen=True):
-    """A session with its token, which is handed out once and not stored."""
+    """A session with its token, which is handed out once and not stored.
+
+    `device` is the token of the device that it was opened on; empty where that does not change.
+    """
 
     token: str
     session: Session
+    device: str = ""
 
 
 class Sessions:
@@ -127,10 +132,14 @@ class Sessions:
 
     @transactional
     def end_all(self, run: Transaction, account: str, *, by: str = CONSOLE) -> int:
-        """End all sessions and revoke all API tokens of an account; return how many."""
+        """End all sessions and revoke all API tokens of an account; return how many.
+
+        Its devices are forgotten, too.
+        """
         fetch_account(run, account)
         revoked = revoke_account_tokens(run, account, by)
         ended = end_account_sessions(run, account) + revoked
+        forget_devices(run, account)
         record_security_event(run, "sessions-ended", account, by, detail=str(ended))
         return ended
 

@@ -1,8 +1,13 @@
-"""Sign-in throttling: count failed attempts per account name and per client network.
+"""Sign-in throttling: count failed attempts per account name, client network and known device.
 
-After 5 failures of a name, or 20 from a network, the next attempt has to wait: one second at
-first, then twice as long after each further failure, up to 15 minutes. The limit means that nobody
-can lock another user out for good. Failures are forgotten after an hour.
+An attempt from an unknown device counts under the account's name and under the client's network. An
+attempt from a known device, and one in a session, counts under that device alone: whoever guesses
+elsewhere cannot make it wait.
+
+After 5 failures of a name, or 4 at a device, the next attempt has to wait: one second at first,
+then four times as long after each further failure, up to 15 minutes. That is at most 13 attempts an
+hour for a name and 12 at a device, together 25. Failures of a network are forgiven one by one, ten
+a minute: a whole gaming hall may share one, and somebody there always mistypes.
 
 An attempt is counted before the credentials are checked and uncounted if they are right, so that
 many concurrent attempts cannot exceed the limit. Counts are in the database, shared by all servers.
@@ -12,7 +17,7 @@ They are stored under keyed hashes: neither names nor addresses are kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from threedice.identity.roles import HOUR, SECOND
 
@@ -21,13 +26,32 @@ if TYPE_CHECKING:
 
     from threedice.db import SqlRunner
 
-FREE_ATTEMPTS_PER_NAME: Final = 5
-FREE_ATTEMPTS_PER_ADDRESS: Final = 20
-"""Higher than per name, because everybody in a hall may share one address."""
-
 FIRST_WAIT_MICROSECONDS: Final = SECOND
 MAX_WAIT_MICROSECONDS: Final = 900 * SECOND
 FAILURE_LIFETIME_MICROSECONDS: Final = HOUR
+
+
+class Allowance(NamedTuple):
+    """How many failures a subject may have without a wait.
+
+    `forgiven_after` is the time in microseconds in which one failure is forgiven. If it is 0, they
+    are only forgiven all together, after an hour without another one, and the wait grows.
+    """
+
+    free_attempts: int
+    forgiven_after: int = 0
+
+
+NAME_ALLOWANCE: Final = Allowance(5)
+DEVICE_ALLOWANCE: Final = Allowance(4)
+NETWORK_ALLOWANCE: Final = Allowance(40, forgiven_after=6 * SECOND)
+
+NETWORK_CREDIT: Final = 5
+"""Failures of a network that the success of an account takes back, once an hour: an intruder who
+has an account of their own must not earn guesses by signing in to it."""
+
+DEVICE_CREDIT: Final = 2
+"""Failures of a device that a success takes back: those of an owner who mistyped before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,64 +74,100 @@ class ThrottleDelay:
     wait_microseconds: int
 
 
-def count_attempt(
-    run: SqlRunner, now: int, free_attempts: Mapping[bytes, int]
-) -> CountedAttempt | ThrottleDelay:
-    """Count an attempt as a failure of each subject, or return how long it has to wait.
+def find_delay(
+    run: SqlRunner, now: int, allowances: Mapping[bytes, Allowance]
+) -> ThrottleDelay | None:
+    """Return how long an attempt has to wait, or None; nothing is counted.
 
-    A subject is the keyed hash of a name or of a network; `free_attempts` gives the number of
-    failures that each may have without a wait.
+    A subject is the keyed hash of a name, a network or a device.
     """
-    run("DELETE FROM people_attempts WHERE latest < ?", (now - FAILURE_LIFETIME_MICROSECONDS,))
-    failures_and_latest = dict.fromkeys(free_attempts, (0, 0))
-    for subject in free_attempts:
-        for row in run("SELECT failures, latest FROM people_attempts WHERE mark = ?", (subject,)):
-            failures_and_latest[subject] = (row[0], row[1])
     waits = [
-        # The maximum also applies if the clock has gone back and `latest` lies in the future.
-        min(latest + wait_after(failures, free_attempts[subject]) - now, MAX_WAIT_MICROSECONDS)
-        for subject, (failures, latest) in failures_and_latest.items()
-        if failures >= free_attempts[subject]
+        _wait(allowance, *_read_failures(run, now, subject, allowance), now)
+        for subject, allowance in allowances.items()
     ]
-    if (wait := max(waits, default=0)) > 0:
-        return ThrottleDelay(wait)
-    for subject in free_attempts:
+    return ThrottleDelay(max(waits)) if max(waits, default=0) > 0 else None
+
+
+def count_attempt(
+    run: SqlRunner, now: int, allowances: Mapping[bytes, Allowance]
+) -> CountedAttempt | ThrottleDelay:
+    """Count an attempt as a failure of each subject, or return how long it has to wait."""
+    run("DELETE FROM people_attempts WHERE latest < ?", (now - FAILURE_LIFETIME_MICROSECONDS,))
+    if delay := find_delay(run, now, allowances):
+        return delay
+    previous_times, next_wait = {}, 0
+    for subject, allowance in allowances.items():
+        failures, latest = _read_failures(run, now, subject, allowance)
+        previous_times[subject] = latest
+        # Forgiving goes on from the time up to which failures have been forgiven.
+        latest = latest if failures and allowance.forgiven_after else now
+        next_wait = max(next_wait, _wait(allowance, failures + 1, latest, now))
         run(
-            "INSERT INTO people_attempts (mark, failures, latest) VALUES (?, 1, ?)"
-            " ON CONFLICT (mark) DO UPDATE SET failures = people_attempts.failures + 1,"
+            "INSERT INTO people_attempts (mark, failures, latest) VALUES (?, ?, ?)"
+            " ON CONFLICT (mark) DO UPDATE SET failures = excluded.failures,"
             " latest = excluded.latest",
-            (subject, now),
+            (subject, failures + 1, latest),
         )
-    next_wait = max(
-        wait_after(failures_and_latest[subject][0] + 1, free)
-        for subject, free in free_attempts.items()
-    )
-    previous_times = {subject: latest for subject, (_, latest) in failures_and_latest.items()}
     return CountedAttempt(now, next_wait, previous_times)
+
+
+def _read_failures(
+    run: SqlRunner, now: int, subject: bytes, allowance: Allowance
+) -> tuple[int, int]:
+    """Return the failures of a subject that are not forgiven yet, and the time of the latest."""
+    rows = run("SELECT failures, latest FROM people_attempts WHERE mark = ?", (subject,))
+    failures, latest = rows[0] if rows else (0, 0)
+    if latest < now - FAILURE_LIFETIME_MICROSECONDS:
+        return 0, 0
+    if allowance.forgiven_after:
+        forgiven = min(failures, max(0, now - latest) // allowance.forgiven_after)
+        return failures - forgiven, latest + forgiven * allowance.forgiven_after
+    return failures, latest
+
+
+def _wait(allowance: Allowance, failures: int, latest: int, now: int) -> int:
+    """Return how long from now the next attempt of a subject has to wait; 0 or less: not at all."""
+    if failures < allowance.free_attempts:
+        return 0
+    wait = allowance.forgiven_after or wait_after(failures, allowance.free_attempts)
+    # The maximum also applies if the clock has gone back and `latest` lies in the future.
+    return min(latest + wait - now, MAX_WAIT_MICROSECONDS)
 
 
 def wait_after(failures: int, free_attempts: int) -> int:
     """Return the wait in microseconds after a number of failures.
 
-    >>> [wait_after(failures, 5) // SECOND for failures in (4, 5, 6, 10, 14, 15, 99)]
-    [0, 1, 2, 32, 512, 900, 900]
+    >>> [wait_after(failures, 5) // SECOND for failures in (4, 5, 6, 7, 8, 9, 10, 99)]
+    [0, 1, 4, 16, 64, 256, 900, 900]
     """
     if failures < free_attempts:
         return 0
-    return min(FIRST_WAIT_MICROSECONDS << min(failures - free_attempts, 30), MAX_WAIT_MICROSECONDS)
+    doublings = min(2 * (failures - free_attempts), 30)
+    return min(FIRST_WAIT_MICROSECONDS << doublings, MAX_WAIT_MICROSECONDS)
 
 
 def uncount_attempt(run: SqlRunner, attempt: CountedAttempt) -> None:
     """Take back the count of an attempt that did not fail."""
     for subject, latest in attempt.previous_times.items():
-        run("UPDATE people_attempts SET failures = failures - 1 WHERE mark = ?", (subject,))
-        run(
-            "UPDATE people_attempts SET latest = ? WHERE mark = ? AND latest = ?",
-            (latest, subject, attempt.at),
-        )
-        run("DELETE FROM people_attempts WHERE mark = ? AND failures <= 0", (subject,))
+        if latest:
+            sql = "UPDATE people_attempts SET latest = ? WHERE mark = ? AND latest = ?"
+            run(sql, (latest, subject, attempt.at))
+        lower_failures(run, subject, 1)
 
 
-def clear_failures(run: SqlRunner, subject: bytes) -> None:
-    """Delete all failures of a subject."""
-    run("DELETE FROM people_attempts WHERE mark = ?", (subject,))
+def lower_failures(run: SqlRunner, subject: bytes, count: int) -> None:
+    """Forgive some failures of a subject."""
+    sql = "UPDATE people_attempts SET failures = failures - ? WHERE mark = ?"
+    run(sql, (count, subject))
+    run("DELETE FROM people_attempts WHERE mark = ? AND failures <= 0", (subject,))
+
+
+def credit_network(run: SqlRunner, now: int, account_mark: bytes, network: bytes) -> None:
+    """Forgive some failures of a network after a success, once an hour for each account."""
+    first_in_hour = run(
+        "INSERT INTO people_attempts (mark, failures, latest) VALUES (?, 1, ?)"
+        " ON CONFLICT (mark) DO NOTHING RETURNING mark",
+        (account_mark, now),
+    )
+    if first_in_hour:
+        lower_failures(run, network, NETWORK_CREDIT)

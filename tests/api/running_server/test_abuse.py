@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 from contextlib import AsyncExitStack
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -255,11 +254,10 @@ async def test_slow_history_queries_do_not_block_sign_in(
     context, client = house_in_play.context, house_in_play.client("player")
     credentials = {"name": house_in_play.accounts["dealer"].name, "password": PASSWORD}
     async with AsyncExitStack() as held:
-        for limiter, holder in product(
-            (context.history_limiter, context.hashing_limiter), range(MAX_CONCURRENT_SLOW)
-        ):
-            await limiter.acquire_on_behalf_of(holder)
-            held.callback(limiter.release_on_behalf_of, holder)
+        for holder in map(str, range(MAX_CONCURRENT_SLOW)):
+            await context.history_limiter.acquire_on_behalf_of(holder)
+            held.callback(context.history_limiter.release_on_behalf_of, holder)
+            await held.enter_async_context(context.hashing_queue.turn(holder))
         queries = [
             asyncio.create_task(client.get("/api/tables/1/rounds/1/explanation"))
             for _ in range(MAX_WAITING + 1)
@@ -267,7 +265,7 @@ async def test_slow_history_queries_do_not_block_sign_in(
         done, _ = await asyncio.wait(queries, return_when=asyncio.FIRST_COMPLETED)
         assert [task.result().status_code for task in done] == [503]
         signing_in = asyncio.create_task(client.post("/api/session", json=credentials))
-        while not (signing_in.done() or context.hashing_limiter.statistics().tasks_waiting):
+        while not (signing_in.done() or context.hashing_queue.waiting):
             await asyncio.sleep(0)
     assert (await signing_in).status_code == 200
     await asyncio.gather(*queries)

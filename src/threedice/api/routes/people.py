@@ -9,7 +9,7 @@ from litestar import delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread, run_limited
+from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import LineCount, OpaqueId, TableId
 from threedice.api.routes.history import Timestamp
@@ -66,8 +66,8 @@ async def add_person(
     A staff account stays disabled until a second administrator confirms its enrolment.
     """
     add = context.identity.accounts.add
-    return await run_limited(
-        context.hashing_limiter, add, data.name, data.roles, by=caller.account.id
+    return await context.hashing_queue.run(
+        caller.session_id, add, data.name, data.roles, by=caller.account.id
     )
 
 
@@ -117,7 +117,7 @@ async def forget_person(context: Context, caller: CurrentCaller, person: OpaqueI
     """Erase the name of another account permanently."""
     _reject_own_account(caller, person)
     erase_name = context.identity.accounts.erase_name
-    await run_limited(context.hashing_limiter, erase_name, person, by=caller.account.id)
+    await context.hashing_queue.run(caller.session_id, erase_name, person, by=caller.account.id)
 
 
 @post("/api/people/{person:str}/password", name="reset-password", status_code=200)
@@ -130,7 +130,7 @@ async def reset_password(
     """
     _reject_own_account(caller, person)
     reset = context.identity.accounts.reset_password
-    return await run_limited(context.hashing_limiter, reset, person, by=caller.account.id)
+    return await context.hashing_queue.run(caller.session_id, reset, person, by=caller.account.id)
 
 
 @delete("/api/people/{person:str}/codes", name="reset-codes")

@@ -2,36 +2,53 @@
 
 Session tokens travel in an `HttpOnly` cookie only, never in a response body. Each sign-in and each
 rise in privilege issues a new token, which prevents session fixation.
+
+A second, long-lived cookie holds the device tokens of the accounts that signed in with the browser.
+They give no access, only an allowance of attempts that strangers cannot use up.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+import re
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import msgspec
 from litestar import Response, delete, get, post, put
+from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import parse_cookie
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread, run_limited
+from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
-from threedice.api.http.requests import HouseRequest, parse_headers
+from threedice.api.http.requests import HouseRequest
 from threedice.api.views import build_view
+from threedice.errors import QueueFull
 from threedice.identity import (
     IssuedSession,
     RecordNotFound,
     Role,
     Session,
     SessionState,
+    SignInRefused,
     TotpEnrolment,
 )
+from threedice.identity.devices import DEVICE_LIFETIME_SECONDS
 from threedice.identity.passwords import MAX_PASSWORD_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+
+MAX_DEVICE_TOKENS: Final = 8
+"""Number of accounts that a shared terminal remembers, such as those of the dealers at a table."""
+
+DEVICE_SEPARATOR: Final = "."
+_DEVICE_TOKEN: Final = re.compile("[A-Za-z0-9_-]{43}")
+
+BUSY_WAIT_SECONDS: Final = 5
+"""Wait of a client whose attempts were too many for the queue."""
 
 Password = Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_CHARACTERS)]
 Code = Annotated[str, msgspec.Meta(max_length=64)]
@@ -95,16 +112,31 @@ class RecoveryCodes(msgspec.Struct, frozen=True):
 @post("/api/session", name="sign-in", status_code=200, responses=problem_responses(401, 429))
 async def sign_in(request: HouseRequest, data: JSONBody[Credentials]) -> Response[SessionView]:
     """Sign in with a name and a password, and a code if one is needed."""
-    cookies = parse_headers(request.scope).get(b"cookie", b"")
-    signed_in = await _run_hashing(
-        request,
-        request.context.identity.authentication.sign_in,
-        data.name,
-        data.password,
-        code=data.code,
-        replacing=parse_cookie(cookies, request.context.cookie_name),
-    )
-    return _session_response(request.context, signed_in)
+    context, authentication = request.context, request.context.identity.authentication
+    cookies = request.raw_headers.get(b"cookie", b"")
+    address, devices = request.client_address, _device_tokens(request)
+    try:
+        async with context.throttle_queue.turn(devices[0] if devices else address):
+            origin = await run_in_thread(
+                authentication.check_wait,
+                data.name,
+                data.password,
+                address=address,
+                devices=devices,
+            )
+        async with context.hashing_queue.turn(*origin.clients, preferred=origin.is_known_device):
+            signed_in = await run_in_thread(
+                authentication.sign_in,
+                data.name,
+                data.password,
+                code=data.code,
+                address=address,
+                devices=devices,
+                replacing=parse_cookie(cookies, context.cookie_name),
+            )
+    except QueueFull:
+        raise SignInRefused("wait", BUSY_WAIT_SECONDS) from None
+    return _session_response(request, signed_in)
 
 
 @get("/api/session", name="show-session")
@@ -136,7 +168,7 @@ async def unlock(
     request: HouseRequest, data: JSONBody[ReauthenticationForm]
 ) -> Response[SessionView]:
     """Unlock the session with the password or a code."""
-    return _session_response(request.context, await reauthenticate(request, data))
+    return _session_response(request, await reauthenticate(request, data))
 
 
 @put("/api/session/password", name="change-password", responses=problem_responses(429))
@@ -146,7 +178,7 @@ async def change_password(
     """Change the caller's password and end all other sessions."""
     change = request.context.identity.authentication.change_password
     signed_in = await _run_hashing(request, change, request.auth, data.old, data.new)
-    return _session_response(request.context, signed_in)
+    return _session_response(request, signed_in)
 
 
 # --- second factors -----------------------------------------------------------------------------
@@ -209,9 +241,9 @@ async def run_with_credentials(
 async def _run_hashing(
     request: HouseRequest, operation: Callable[..., T], *arguments: str, **options: str
 ) -> T:
-    """Run an operation that hashes passwords, and that is throttled by the client's address."""
-    return await run_limited(
-        request.context.hashing_limiter,
+    """Run an operation on the caller's session that hashes passwords."""
+    return await request.context.hashing_queue.run(
+        request.user.session_id,
         operation,
         *arguments,
         address=request.client_address,
@@ -227,10 +259,37 @@ def session_cookie(context: Context, token: str, *, expired: bool = False) -> di
     return {"Set-Cookie": cookie}
 
 
-def _session_response(context: Context, signed_in: IssuedSession) -> Response[SessionView]:
-    """Return the view of a session, and set the cookie of its new token."""
-    view = _session_view(context, signed_in.session)
-    return Response(view, headers=session_cookie(context, signed_in.token))
+def _session_response(request: HouseRequest, signed_in: IssuedSession) -> Response[SessionView]:
+    """Return the view of a session, and set the cookies of its new token and of the device."""
+    context = request.context
+    view, headers = (
+        _session_view(context, signed_in.session),
+        session_cookie(context, signed_in.token),
+    )
+    cookies = [_device_cookie(request, signed_in.device)] if signed_in.device else []
+    return Response(view, headers=headers, cookies=cookies)
+
+
+def _device_cookie(request: HouseRequest, token: str) -> Cookie:
+    """Return the device cookie with this token first, then those of other accounts."""
+    others = [each for each in _device_tokens(request) if each != token]
+    return Cookie(
+        request.context.device_cookie_name,
+        value=DEVICE_SEPARATOR.join([token, *others][:MAX_DEVICE_TOKENS]),
+        max_age=DEVICE_LIFETIME_SECONDS,
+        path="/",
+        secure=request.context.secure,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _device_tokens(request: HouseRequest) -> list[str]:
+    """Return the device tokens that a browser sent, one for each account that used it."""
+    cookies = request.raw_headers.get(b"cookie", b"")
+    value = parse_cookie(cookies, request.context.device_cookie_name)
+    tokens = value.split(DEVICE_SEPARATOR)[:MAX_DEVICE_TOKENS]
+    return [token for token in tokens if _DEVICE_TOKEN.fullmatch(token)]
 
 
 def _session_view(context: Context, session: Session) -> SessionView:

@@ -41,3 +41,13 @@ CREATE TABLE people_displays (
     PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX people_displays_by_digest ON people_displays (digest);
+
+-- Known devices, by a hash of their cookie's token. session: the last one opened on the device.
+CREATE TABLE people_devices (
+    digest BYTEA NOT NULL,
+    account TEXT COLLATE "C" NOT NULL,
+    session TEXT COLLATE "C" NOT NULL,
+    used BIGINT NOT NULL,
+    PRIMARY KEY (account, digest)
+);
+CREATE INDEX people_devices_by_session ON people_devices (session);

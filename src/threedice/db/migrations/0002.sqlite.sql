@@ -41,3 +41,13 @@ CREATE TABLE people_displays (
     PRIMARY KEY (id)
 ) STRICT;
 CREATE UNIQUE INDEX people_displays_by_digest ON people_displays (digest);
+
+-- Known devices, by a hash of their cookie's token. session: the last one opened on the device.
+CREATE TABLE people_devices (
+    digest BLOB NOT NULL,
+    account TEXT NOT NULL,
+    session TEXT NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (account, digest)
+) STRICT;
+CREATE INDEX people_devices_by_session ON people_devices (session);
