@@ -13,6 +13,7 @@ from litestar.params import SkipValidation
 from threedice.api.auth.authentication import AssignmentCache, Caller
 from threedice.api.http.limits import ADDRESS_RATE_FACTOR, RateLimiter
 from threedice.api.http.requests import HouseRequest
+from threedice.house.authority import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ class ServerContext:
     account_limiter: RateLimiter = field(init=False)
     address_limiter: RateLimiter = field(init=False)
     assignments: AssignmentCache = field(init=False)
+    authority: Authority = field(init=False)
     hashing_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
     history_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
     verification_limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1))
@@ -77,6 +79,7 @@ class ServerContext:
         self.account_limiter = RateLimiter(rate, clock)
         self.address_limiter = RateLimiter(rate * ADDRESS_RATE_FACTOR, clock)
         self.assignments = AssignmentCache(self.identity)
+        self.authority = Authority(self.config.authority)
 
     @property
     def metrics(self) -> ServerMetrics:
