@@ -100,6 +100,7 @@ playthroughs: .venv/ready
 generated: .venv/ready
 	$(BIN)/python screens/api_types.py
 	$(BIN)/python -m tests.api.test_reference
+	$(BIN)/python -m tests.api.test_authority
 	$(BIN)/python -m tests.contract.record openapi log
 
 # Write the recorded contract anew: only for an intended change of it.

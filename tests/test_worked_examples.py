@@ -25,6 +25,7 @@ CHECKS = (
     "tests/api/test_authorisation.py::test_every_command_declares_its_facts",
     f"{PERMISSIONS}[player]",
     f"{PERMISSIONS}[dealer]",
+    "tests/api/test_authority.py::test_table_of_authority_is_the_golden_copy",
     "tests/api/test_live_audience.py::test_every_event_declares_its_audience",
     "tests/api/test_reference.py",
     "tests/contract/test_log_bytes.py",
@@ -81,6 +82,7 @@ def test_the_worked_examples_work_when_their_pages_are_followed(tmp_path: Path) 
         changed.write_text(apply(block, text) if text else block, encoding="utf-8")
     run(tmp_path, "tests.contract.record", "openapi", "log")
     run(tmp_path, "tests.api.test_reference")
+    run(tmp_path, "tests.api.test_authority")
 
     run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", *CHECKS)
     document = (tmp_path / "tests/contract/recorded/openapi.json").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from threedice.rulebook.conduct import TableRole
+    from threedice.rulebook.conduct import IrregularityName, TableRole
 
 CommandScope = Literal["play", "deal", "manage", "nobody"]
 """Scope that an API token needs for a command; `nobody`: only people in a session may send it."""
@@ -21,6 +21,22 @@ FieldValues = Mapping[str, tuple[str, ...]]
 DEALERS: Final[tuple[TableRole, ...]] = ("dealer", "supervisor", "pit-manager")
 STAFF: Final[tuple[TableRole, ...]] = (*DEALERS, "shift-manager")
 SUPERVISORS: Final[tuple[TableRole, ...]] = ("supervisor", "pit-manager", "shift-manager")
+MANAGERS: Final[tuple[TableRole, ...]] = ("pit-manager", "shift-manager")
+
+AloneRule = Literal["never", "always", "up-to-amount", "approved-terms", "by-rulebook"]
+"""When one person suffices for a command that has a field for a second person.
+
+`up-to-amount`: up to an amount of the house; `approved-terms`: if it changes no terms that two
+people approved; `by-rulebook`: the rulebook says whether a second person is needed.
+"""
+
+AutomaticRule = Literal["as-elsewhere", "house", "player", "second-person", "alone-if-empty"]
+"""Who may send a command at a table that the house deals, besides the player for themselves.
+
+`house`: only the house, because it handles dice or chips; `player`: only the player, because it
+uses their money; `second-person`: staff with a second person; `alone-if-empty`: staff, but with a
+second person while players have chips there.
+"""
 
 
 class CommandFacts(NamedTuple):
@@ -29,7 +45,10 @@ class CommandFacts(NamedTuple):
     The rulebook can restrict the roles further. `own_player` limits players to commands for
     themselves. `player_values` and `staff_values` limit fields, because cash changes hands only
     through staff, and only players move the money of their accounts. `second_person` names the
-    field for the person who approves; with `may_go_alone` the rules decide whether one is needed.
+    field for the person who approves, in one of the roles `approvers`; `alone` says when one member
+    of the staff suffices. `alone_up_to` and `ceiling` name amounts that the house sets: above the
+    first a second person is needed, above the second the command is refused.
+    `threedice.house.authority` derives one table from these facts.
     """
 
     roles: tuple[TableRole, ...]
@@ -38,11 +57,17 @@ class CommandFacts(NamedTuple):
     player_values: FieldValues = {}
     staff_values: FieldValues = {}
     second_person: str = ""
-    may_go_alone: bool = False
+    approvers: tuple[TableRole, ...] = SUPERVISORS
+    approval_rule: IrregularityName | Literal[""] = ""
+    """The irregularity whose rule in the rulebook names the approvers instead, if it has one."""
+    alone: AloneRule = "never"
+    alone_up_to: str = ""
+    ceiling: str = ""
     as_shooter: bool = False
     """True if a player who sends it acts as the shooter."""
-    house_deals: bool = False
-    """True if only the house may send it at an automatic table: it handles dice or chips."""
+    automatic: AutomaticRule = "as-elsewhere"
+    seats_player: bool = False
+    """True if it gives its player chips, a bet, dice or money: staff do not play."""
 
 
 HOUSE_ONLY: Final = CommandFacts((), "nobody")

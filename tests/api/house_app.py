@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from litestar import Litestar
 
     from threedice.house import CommandHandler
+    from threedice.house.events import Timing
     from threedice.identity import Account, IdentityService
     from threedice.log.store import Store
 
@@ -95,6 +96,19 @@ class HouseApp:
         client = httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers)
         self.clients.append(client)
         return client
+
+    async def request(
+        self, who: str, command: dict[str, Any], *, place: str = "tables/1"
+    ) -> httpx.Response:
+        """Request the approval of a command by a second person."""
+        body = {"command": command, "reason": "as agreed"}
+        return await self.client(who).post(f"/api/{place}/requests", json=body)
+
+    async def approve(self, who: str, request: httpx.Response) -> httpx.Response:
+        """Approve a request that was opened."""
+        assert request.status_code == 201, request.text
+        path = f"/api/requests/{request.json()['id']}/approve"
+        return await self.client(who).post(path, json={})
 
     async def get(self, who: str, path: str) -> Any:
         """Return the JSON of a successful GET request."""
@@ -206,13 +220,18 @@ def house_config(commands_per_second: int) -> HouseConfig:
 
 
 async def seat_players(
-    house: HouseApp, *players: str, betting: bool = True, game_id: str = GAME, table: str = "1"
+    house: HouseApp,
+    *players: str,
+    betting: bool = True,
+    game_id: str = GAME,
+    table: str = "1",
+    timing: Timing | None = None,
 ) -> None:
-    """Open a table and have players buy in for 1000 each."""
+    """Open a table and have players buy in for 1000 each; with a timing, the house deals it."""
     game = load(game_id)
     limits = uniform_limits(game, 100 if game_id != GAME else 5, 10_000_000, 10_000_000)
     steps: list[Any] = [
-        EstablishTable(by=SUPERVISOR, game=game_id),
+        EstablishTable(by=SUPERVISOR, game=game_id, dealt_by_house=timing),
         commands.OpenTable(
             by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
             float_amount=10**9, limits=limits,
@@ -222,7 +241,7 @@ async def seat_players(
     for who in players or ("player", "other player"):
         player = house.id(who)
         steps.append(commands.BuyIn(by=DEALER, player=player, amount=1000, age_years=30))
-    if betting:
+    if betting and timing is None:
         steps.append(commands.OpenBetting(by=DEALER))
     for number, step in enumerate(steps):
         await house.handler.handle(

@@ -159,6 +159,10 @@ class RequestBuilder:
         body = {"command": new_limits(), "reason": "a quiet night"}
         return OperationRequest(self.token(role), {"table": "1"}, body)
 
+    def open_account_request(self, role: str) -> OperationRequest:
+        body = {"command": {"type": "Deposit", "amount": 10**7}, "reason": "counted"}
+        return OperationRequest(self.token(role), {"player": self.house.id("player")}, body)
+
     def _request(self, by: str) -> str:
         limits = msgspec.convert(new_limits()["limits"], TableLimits)
         actor = Actor(id=self.house.id(by), role=by)  # type: ignore[arg-type]

@@ -155,7 +155,7 @@ async def test_every_table_command_is_open_to_exactly_its_permitted_roles(who: s
             seen = (name, who, response.status_code, response.text)
             assert response.status_code < 500, seen
             assert (problem_code(response) == "door/role") is not allowed, seen
-            if allowed and kind.facts.second_person and not kind.facts.may_go_alone:
+            if allowed and kind.facts.second_person and kind.facts.alone == "never":
                 assert problem_code(response) == "door/second-person", seen
 
 

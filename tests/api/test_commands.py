@@ -182,8 +182,10 @@ async def test_table_cannot_be_established_for_a_file_path(house: HouseApp, tmp_
         )
         assert (response.status_code, problem_code(response)) == (404, "unknown/name")
         assert "password" not in response.text
-    known = {"type": "EstablishTable", "game": "triple-dice/mat"}
-    assert (await house.send("pit-manager", known, table="9")).status_code == 200
+    known = await house.request(
+        "pit-manager", {"type": "EstablishTable", "game": "triple-dice/mat"}, place="tables/9"
+    )
+    assert (await house.approve("shift-manager", known)).status_code == 200
 
 
 async def test_account_command_contradicting_its_path_or_sender_is_refused(

@@ -18,6 +18,7 @@ from threedice.api.config import (
     load_config,
 )
 from threedice.errors import InvalidInput, RulebookError
+from threedice.house.allowances import HouseAmounts
 from threedice.house.events import Timing
 from threedice.rulebook import load
 from threedice.table.limits import StakeRange
@@ -71,6 +72,7 @@ def test_documented_house_file_is_valid(tmp_path: Path) -> None:
         ("[policies]", "[policies]\ncommands_per_second = 0", "policies.commands_per_second"),
         ("[policies]", "[policies]\nlongest_hours = -1", "policies.longest_hours"),
         ("betting_seconds = 25", "betting = 25", "dealt_by_house"),
+        ("[policies]", "[authority]\nruling_alone = -1\n[policies]", "authority.ruling_alone"),
     ],
 )
 def test_invalid_setting_is_reported_with_its_key(
@@ -83,6 +85,20 @@ def test_invalid_setting_is_reported_with_its_key(
 
     assert key in str(refused.value)
     assert str(refused.value).startswith("house.toml: ")
+
+
+@pytest.mark.parametrize("field", msgspec.structs.fields(HouseAmounts), ids=lambda each: each.name)
+def test_house_file_can_only_lower_an_amount(
+    field: msgspec.structs.FieldInfo, tmp_path: Path
+) -> None:
+    most = field.default
+    for amount in (most, 0):
+        text = HOUSE_FILE + f"\n[authority]\n{field.name} = {amount}\n"
+        assert getattr(load_text(tmp_path, text).authority, field.name) == amount
+    with pytest.raises(RulebookError) as refused:
+        load_text(tmp_path, HOUSE_FILE + f"\n[authority]\n{field.name} = {most + 1}\n")
+    assert f"authority.{field.name}" in str(refused.value)
+    assert str(most) in str(refused.value)
 
 
 def test_house_file_without_tables_is_refused(tmp_path: Path) -> None:
@@ -100,6 +116,6 @@ def test_missing_or_malformed_house_file_is_refused(tmp_path: Path) -> None:
 
 def test_every_key_of_the_house_file_is_documented() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    for struct in (HouseConfig, TableConfig, TableLimitsConfig, HousePolicies):
+    for struct in (HouseConfig, TableConfig, TableLimitsConfig, HousePolicies, HouseAmounts):
         for field in msgspec.structs.fields(struct):
             assert f"`{field.encode_name}`" in text or f"`{field.encode_name}." in text

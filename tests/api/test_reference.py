@@ -17,6 +17,8 @@ from threedice.identity import ROLES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from threedice.facts import CommandFacts
+
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 
 
@@ -36,11 +38,38 @@ def operations_table() -> str:
 def commands_table() -> str:
     """Return all commands as a Markdown table, with the permissions of each."""
     rows = [
-        (f"`{name}`", *permission_columns(command.facts.roles, command.facts.scope))
+        (
+            f"`{name}`",
+            *permission_columns(command.facts.roles, command.facts.scope),
+            alone_column(command.facts),
+        )
         for name, command in COMMANDS.items()
         if command.facts.roles
     ]
-    return markdown_table(("command", "roles", "programs"), rows)
+    return markdown_table(("command", "roles", "programs", "staff alone"), rows)
+
+
+def alone_column(facts: CommandFacts) -> str:
+    """Say when a member of the staff may send a command alone."""
+    at_automatic = {
+        "house": "not at automatic tables",
+        "player": "not at automatic tables",
+        "second-person": "with another at automatic tables",
+        "alone-if-empty": "with another at automatic tables with players' chips",
+    }
+    alone = {
+        "never": "no",
+        "always": "yes",
+        "up-to-amount": f"up to `{facts.alone_up_to}`",
+        "approved-terms": "with approved terms",
+        "by-rulebook": "as the rulebook says",
+    }
+    if set(facts.roles) <= {"player"}:
+        return ""
+    words = [alone[facts.alone] if facts.second_person else "yes"]
+    words += [at_automatic[facts.automatic]] if facts.automatic in at_automatic else []
+    words += [f"nobody above `{facts.ceiling}`"] if facts.ceiling else []
+    return "; ".join(words)
 
 
 def permission_columns(roles: Collection[str], scope: str) -> tuple[str, str]:

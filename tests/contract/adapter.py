@@ -54,7 +54,7 @@ from threedice.rulebook import shipped_games
 from threedice.table.commands import Actor, WithdrawBet
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
     from tests.api.house_app import HouseApp
 
@@ -162,10 +162,14 @@ def exported_keys(text: bytes) -> bytes:
     return export_public_keys(import_public_keys(text).values())
 
 
-def snapshot_bytes(stream: str, data: bytes) -> bytes:
-    """Return a snapshot decoded and encoded again."""
+def folded_state(stream: str, rows: Iterable[tuple[Any, ...]]) -> bytes:
+    """Return the encoded state that stored entries lead to, decoded and encoded again."""
     fold = fold_of(stream)
-    return encode_state(fold.decode_state(data))
+    state = fold.state_type()
+    for columns in rows:
+        entry = Entry(*columns)
+        fold.evolve(state, decode(entry), entry.at, entry.version)
+    return encode_state(fold.decode_state(encode_state(state)))
 
 
 def format_versions() -> dict[str, Any]:

@@ -171,11 +171,11 @@ def test_supervisor_closes_and_reopens_the_table(house: House, new_user: NewUser
     screens.supervisor.get_by_role("button", name="Close the table").click()
 
     expect(screens.dealer.get_by_test_id("closed")).to_contain_text("Opened by: supervisor")
-    screens.supervisor.get_by_label("Float").fill("50000")
+    screens.supervisor.get_by_label("Float").fill("10000000")
     screens.supervisor.get_by_role("button", name="Open the table").click()
 
     expect(screens.dealer.get_by_test_id("checks")).to_be_visible()
-    assert screens.assert_in_sync()["float_amount"] == 5_000_000
+    assert screens.assert_in_sync()["float_amount"] == 1_000_000_000
 
 
 def test_interrupted_round_is_resolved_by_two_people(house: House, new_user: NewUser) -> None:

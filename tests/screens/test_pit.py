@@ -310,11 +310,11 @@ def test_supervisor_opens_fills_credits_and_closes_a_table(house: House, new_use
     expect(page.get_by_role("heading", name="Open the table")).to_be_visible()
     assert not house.get("/api/tables/opening")["open"]
 
-    page.get_by_label("Float").fill("10000")
+    page.get_by_label("Float").fill("10000000")
     page.get_by_role("button", name="Open the table").click()
     expect(page.get_by_test_id("checks-left")).to_contain_text("4 still to be seen to")
     view = house.get("/api/tables/opening")
-    assert (view["open"], view["float_amount"]) == (True, 1_000_000)
+    assert (view["open"], view["float_amount"]) == (True, 1_000_000_000)
 
 
 def test_locked_table_is_released_with_a_reason(house: House, new_user: NewUser) -> None:

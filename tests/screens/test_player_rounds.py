@@ -205,11 +205,11 @@ def test_automatic_table_counts_down_and_reveals_the_committed_seed(
 
 
 def test_debt_is_shown_and_repaid(house: House, new_user: NewUser) -> None:
-    player = PlayerPage(house, "r6", new_user, amount=10_000)
-    ruling = {"player": player.account, "amount": -15_000, "reason": "paid twice by mistake"}
+    player = PlayerPage(house, "r6", new_user, amount=5_000)
+    ruling = {"player": player.account, "amount": -10_000, "reason": "paid twice by mistake"}
     house.send("shift-manager", "r6", "MakeRuling", **ruling)
     expect(player.page.get_by_test_id("owing")).to_have_text(format_amount(5_000))
-    expect(player.page.get_by_test_id("notice")).to_contain_text("150.00 was taken from you")
+    expect(player.page.get_by_test_id("notice")).to_contain_text("100.00 was taken from you")
     house.buy_in("r6", amount=20_000)
     player.button("Repay").click()
     expect(player.page.get_by_label("Amount in SGD")).to_have_value("50.00")

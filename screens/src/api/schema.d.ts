@@ -331,6 +331,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/authority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show who may send each command alone, who needs a second person, and up to which amount. */
+        get: operations["show-authority"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tables/{table}/requests": {
         parameters: {
             query?: never;
@@ -342,6 +359,23 @@ export interface paths {
         put?: never;
         /** Request a command that needs the approval of a second person. */
         post: operations["open-request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{player}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Request a command for a player's account that needs the approval of a second person. */
+        post: operations["open-account-request"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1071,6 +1105,8 @@ export interface components {
             float_amount: number;
             limits: components["schemas"]["TableLimits"];
             by: components["schemas"]["Actor"];
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * TableLimits
@@ -1136,6 +1172,8 @@ export interface components {
             type: "FloatFilled";
             amount: number;
             by: components["schemas"]["Actor"];
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * FloatCredited
@@ -1146,6 +1184,8 @@ export interface components {
             type: "FloatCredited";
             amount: number;
             by: components["schemas"]["Actor"];
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * TableClosed
@@ -1161,6 +1201,8 @@ export interface components {
             float_amount: number;
             drop: number;
             by: components["schemas"]["Actor"];
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * TableLocked
@@ -1193,6 +1235,10 @@ export interface components {
             amount: number;
             /** @enum {unknown} */
             source: "account" | "cash";
+            /** @default null */
+            by: components["schemas"]["Actor"] | null;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * CashedOut
@@ -1205,6 +1251,10 @@ export interface components {
             amount: number;
             /** @enum {unknown} */
             to: "account" | "outside";
+            /** @default null */
+            by: components["schemas"]["Actor"] | null;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * ChipsChanged
@@ -1228,6 +1278,10 @@ export interface components {
             amount: number;
             /** @enum {unknown} */
             source: "cash" | "stack";
+            /** @default null */
+            by: components["schemas"]["Actor"] | null;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * ColourTaken
@@ -1659,6 +1713,8 @@ export interface components {
             owing: number;
             reason: string;
             by: components["schemas"]["Actor"];
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * TableEstablished
@@ -1672,6 +1728,8 @@ export interface components {
             game_hash: string;
             dealt_by_house: components["schemas"]["Timing"] | null;
             by: string;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * Timing
@@ -1779,6 +1837,8 @@ export interface components {
             player: string;
             amount: number;
             by: string;
+            /** @default  */
+            approved_by: string;
         };
         /**
          * Withdrawn
@@ -1790,6 +1850,8 @@ export interface components {
             player: string;
             amount: number;
             by: string;
+            /** @default  */
+            approved_by: string;
         };
         /**
          * SentToTable
@@ -2064,7 +2126,7 @@ export interface components {
         };
         /**
          * OpenTable
-         * @description Open a table with its float, chips and limits.
+         * @description Open a table with its float, chips and limits; a second person must approve new terms.
          */
         OpenTable: {
             /** @enum {unknown} */
@@ -2106,7 +2168,7 @@ export interface components {
         };
         /**
          * CloseTable
-         * @description Close the table; an unfinished round is voided.
+         * @description Close the table; an unfinished round is voided, and players take their chips away.
          */
         CloseTable: {
             /** @enum {unknown} */
@@ -2140,7 +2202,7 @@ export interface components {
         };
         /**
          * CashOut
-         * @description Take chips away from the table, or put them into the player's account.
+         * @description Take chips away from the table; only players put them into their own accounts.
          */
         CashOut: {
             /** @enum {unknown} */
@@ -2442,7 +2504,7 @@ export interface components {
         };
         /**
          * EstablishTable
-         * @description Set up a table for a game; a closed table can be set up for another game.
+         * @description Set up a table for a game; a closed table can be set up for another, by two people.
          */
         EstablishTable: {
             /** @enum {unknown} */
@@ -2490,7 +2552,7 @@ export interface components {
          * @description A command that needs a second person, without that person, and the reason for it.
          */
         RequestForm: {
-            command: components["schemas"]["SetLimits"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["ResolveInterruption"];
+            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
             reason: string;
         };
         /**
@@ -2814,10 +2876,47 @@ export interface components {
             answer: components["schemas"]["CommandResultView"] | null;
         };
         /**
+         * AuthorityView
+         * @description Who may send each command alone, who with whom, and up to which amount, in minor units.
+         */
+        AuthorityView: {
+            rows: components["schemas"]["AuthorityRow"][];
+            staff_may_play: boolean;
+        };
+        /**
+         * AuthorityRow
+         * @description How people in these roles may send a command at these tables.
+         *
+         *         `alone` says when one person suffices: `always`, `never`, `up-to-amount` (`up_to` in 24 hours,
+         *         per player or table), `approved-terms` (those that two people approved last, or of the house
+         *         file), `by-rulebook`, `if-empty` (no player has chips at the table). Otherwise one of the
+         *         `approvers` must approve. Above the `ceiling` nobody may send it.
+         */
+        AuthorityRow: {
+            command: string;
+            /** @default [] */
+            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            /** @default [] */
+            tables: ("automatic" | "staffed")[];
+            /** @default false */
+            permitted: boolean;
+            /** @default never */
+            alone: ("always" | "approved-terms" | "by-rulebook" | "never" | "up-to-amount") | "if-empty";
+            /** @default null */
+            up_to: number | null;
+            /** @default null */
+            per: ("player" | "table") | null;
+            /** @default [] */
+            approvers: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            /** @default null */
+            ceiling: number | null;
+        };
+        /**
          * RequestView
          * @description A request: the command, its sender, the reason, the roles that may decide, and its state.
          *
-         *         `name` is the sign-in name of the requester, so that the second person knows who it is.
+         *         `name` is the sign-in name of the requester, so that the second person knows who it is. `table`
+         *         is `account/` and the player's id for a command to a player's account.
          */
         RequestView: {
             id: string;
@@ -2867,7 +2966,8 @@ export interface components {
          * @description A table's figures over a period; `win` is the house's, `theoretical_win` a fraction.
          *
          *         `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
-         *         1.96 standard deviations (`sd`, the square root of `variance`).
+         *         1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
+         *         accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
          */
         ShiftReportView: {
             since: number;
@@ -2886,6 +2986,7 @@ export interface components {
             band_low: number;
             band_high: number;
             hold_percent: number | null;
+            expected_drop: number;
         };
         /**
          * AccountView
@@ -3810,6 +3911,8 @@ export type LosingBet = components['schemas']['LosingBet'];
 export type WinningBet = components['schemas']['WinningBet'];
 export type CommandResultView = components['schemas']['CommandResultView'];
 export type CommandStatusView = components['schemas']['CommandStatusView'];
+export type AuthorityView = components['schemas']['AuthorityView'];
+export type AuthorityRow = components['schemas']['AuthorityRow'];
 export type RequestView = components['schemas']['RequestView'];
 export type RoundHistory = components['schemas']['RoundHistory'];
 export type EntryView = components['schemas']['EntryView'];
@@ -5861,6 +5964,62 @@ export interface operations {
             };
         };
     };
+    "show-authority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show who may send each command alone, who needs a second person, and up to which amount. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorityView"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "open-request": {
         parameters: {
             query?: never;
@@ -5877,6 +6036,140 @@ export interface operations {
         };
         responses: {
             /** @description Request a command that needs the approval of a second person. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"];
+                };
+            };
+            /** @description Malformed request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request timed out */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "open-account-request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                player: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestForm"];
+            };
+        };
+        responses: {
+            /** @description Request a command for a player's account that needs the approval of a second person. */
             201: {
                 headers: {
                     [name: string]: unknown;

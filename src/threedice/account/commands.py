@@ -11,6 +11,8 @@ from threedice.money import Currency, RequestedAmount
 from threedice.names import ValidPlayerId
 
 Identifier = Annotated[str, msgspec.Meta(max_length=100)]
+OptionalIdentifier = Identifier | msgspec.UnsetType
+"""The person who approved, if there is one; unset, the field is not encoded."""
 
 
 class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -24,22 +26,37 @@ class PlayerAccountCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 class OpenAccount(PlayerAccountCommand, frozen=True, kw_only=True, tag="OpenAccount"):
     """Open an account in a currency."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(SUPERVISORS, "manage", seats_player=True)
     currency: Currency
 
 
 class Deposit(PlayerAccountCommand, frozen=True, kw_only=True, tag="Deposit"):
     """Pay cash in."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(
+        SUPERVISORS,
+        "manage",
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="cash_alone",
+        seats_player=True,
+    )
     amount: RequestedAmount
+    approved_by: OptionalIdentifier = msgspec.UNSET
 
 
 class Withdraw(PlayerAccountCommand, frozen=True, kw_only=True, tag="Withdraw"):
     """Take cash out."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(
+        SUPERVISORS,
+        "manage",
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="cash_out_alone",
+    )
     amount: RequestedAmount
+    approved_by: OptionalIdentifier = msgspec.UNSET
 
 
 class SendToTable(PlayerAccountCommand, frozen=True, kw_only=True, tag="SendToTable"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from threedice.account import commands, events
@@ -24,11 +24,15 @@ ACCOUNT_REFUSAL_TEXTS: Final[dict[str, str]] = {
 
 @dataclass(slots=True)
 class PlayerAccount:
-    """A player's balance with the house."""
+    """A player's balance with the house.
+
+    `moved_alone` is what one person paid in or out without a second one, as the house counts it.
+    """
 
     player: str = ""
     currency: str = ""
     balance: int = 0
+    moved_alone: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def decide(
@@ -57,10 +61,12 @@ def _decide_transfer(
     player, amount = command.player, command.amount
     match command:
         case commands.Deposit():
-            return events.Deposited(player=player, amount=amount, by=command.by)
+            second = command.approved_by or ""
+            return events.Deposited(player=player, amount=amount, by=command.by, approved_by=second)
         case commands.Withdraw():
             _require_balance(account, amount)
-            return events.Withdrawn(player=player, amount=amount, by=command.by)
+            second = command.approved_by or ""
+            return events.Withdrawn(player=player, amount=amount, by=command.by, approved_by=second)
         case commands.SendToTable():
             _require_currency(account, command.currency)
             _require_balance(account, amount)

@@ -25,18 +25,20 @@ class AccountOpened(PlayerAccountEvent, frozen=True, kw_only=True, tag="AccountO
     by: str
 
 
-class Deposited(PlayerAccountEvent, frozen=True, kw_only=True, tag="Deposited"):
+class Deposited(PlayerAccountEvent, frozen=True, kw_only=True, omit_defaults=True, tag="Deposited"):
     """Cash was paid in."""
 
     amount: int
     by: str
+    approved_by: str = ""
 
 
-class Withdrawn(PlayerAccountEvent, frozen=True, kw_only=True, tag="Withdrawn"):
+class Withdrawn(PlayerAccountEvent, frozen=True, kw_only=True, omit_defaults=True, tag="Withdrawn"):
     """Cash was taken out."""
 
     amount: int
     by: str
+    approved_by: str = ""
 
 
 class SentToTable(PlayerAccountEvent, frozen=True, kw_only=True, tag="SentToTable"):

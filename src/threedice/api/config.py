@@ -13,11 +13,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from threedice.errors import InvalidInput, RulebookError, UnknownName
+from threedice.house.allowances import HouseAmounts
+from threedice.house.authority import ConfiguredTable
+from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
 from threedice.rulebook.validation import convert
+from threedice.table.commands import Actor, OpenTable
 from threedice.table.limits import (
     LimitMode,
     StakeRange,
@@ -63,7 +67,7 @@ class TableConfig(ConfigSection, frozen=True, kw_only=True):
 
 
 class HousePolicies(ConfigSection, frozen=True, kw_only=True):
-    """Policies for sessions, second factors, requests and rates."""
+    """Policies for sessions, second factors, requests, rates and play by staff."""
 
     totp_for_staff: bool = True
     idle_minutes: Minutes = 30
@@ -73,16 +77,18 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
     requests_expire_after_minutes: Minutes = 10
     approver_after_hours: Annotated[int, msgspec.Meta(ge=1, le=720)] = 24
     commands_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20
+    staff_may_play: bool = False
 
 
 class HouseConfig(ConfigSection, frozen=True, kw_only=True):
-    """A house: name, currency, time zone, policies and tables."""
+    """A house: name, currency, time zone, policies, amounts and tables."""
 
     name: str
     currency: Currency
     time_zone: str
     gaming_day_starts: time = time(6)
     policies: HousePolicies = HousePolicies()
+    authority: HouseAmounts = HouseAmounts()
     tables: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")], TableConfig]
 
 
@@ -132,6 +138,25 @@ def check_table(table: TableConfig) -> Game:
             f"{table.chips[0]}"
         )
     return game
+
+
+def configured_table(config: HouseConfig, name: str, by: Actor) -> ConfiguredTable:
+    """Return the commands that set up and open a table of the house file."""
+    table = config.tables[name]
+    game = check_table(table)
+    setup = EstablishTable(
+        by=by, game=table.game, readings=table.readings, dealt_by_house=table.dealt_by_house
+    )
+    opening = OpenTable(
+        by=by,
+        table=name,
+        currency=config.currency,
+        mode=table.mode,
+        chips=table.chips,
+        float_amount=table.float,
+        limits=configured_limits(table, game),
+    )
+    return ConfiguredTable(setup, opening, game)
 
 
 def configured_limits(table: TableConfig, game: Game) -> TableLimits:

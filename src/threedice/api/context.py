@@ -14,6 +14,7 @@ from threedice.api.auth.authentication import AssignmentCache, Caller
 from threedice.api.http.fair_queue import FairQueue
 from threedice.api.http.limits import ADDRESS_RATE_FACTOR, RateLimiter
 from threedice.api.http.requests import HouseRequest
+from threedice.house.authority import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,7 @@ class ServerContext:
     account_limiter: RateLimiter = field(init=False)
     address_limiter: RateLimiter = field(init=False)
     assignments: AssignmentCache = field(init=False)
+    authority: Authority = field(init=False)
     throttle_queue: FairQueue = field(default_factory=_fair_queue)
     hashing_queue: FairQueue = field(default_factory=_fair_queue)
     history_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
@@ -83,6 +85,7 @@ class ServerContext:
         self.account_limiter = RateLimiter(rate, clock)
         self.address_limiter = RateLimiter(rate * ADDRESS_RATE_FACTOR, clock)
         self.assignments = AssignmentCache(self.identity)
+        self.authority = Authority(self.config.authority)
 
     @property
     def metrics(self) -> ServerMetrics:

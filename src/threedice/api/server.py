@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uvicorn.loops.auto import auto_loop_factory
 
 from threedice.api.app import make_app
-from threedice.api.config import check_table, configured_limits
+from threedice.api.config import configured_limits, configured_table
 from threedice.api.context import ServerContext
 from threedice.api.demo import check_database, create_accounts
 from threedice.api.http import journal
@@ -19,11 +19,10 @@ from threedice.api.http.metrics import ServerMetrics
 from threedice.api.listener import HouseServer, allowed_origins, bind_socket, uvicorn_config
 from threedice.api.live.hub import Hub, run_monitor
 from threedice.errors import KeyReused, OperatingFailure
-from threedice.house.commands import EstablishTable
 from threedice.house.house import House
 from threedice.identity import IdentityPolicy, open_identity
 from threedice.identity.audit_trail import CONSOLE
-from threedice.table.commands import Actor, OpenTable
+from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
     import socket
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from threedice.api.config import HouseConfig, HousePolicies, TableConfig
     from threedice.api.listener import ListenAddress
     from threedice.house.command_handler import CommandHandler
+    from threedice.house.commands import EstablishTable
     from threedice.house.stream_state import HouseTable
     from threedice.identity import Argon2Cost, FirstPassword
     from threedice.rulebook import Game
@@ -189,12 +189,13 @@ async def set_up_tables(handler: CommandHandler, config: HouseConfig) -> list[st
     """
     notices = []
     for name, table in config.tables.items():
-        game = check_table(table)
+        setup, opening, game = configured_table(config, name, CONSOLE_ACTOR)
         house_table = await handler.table(name)
         if not house_table.id:
-            await _establish_table(handler, name, table)
+            await _establish_table(handler, name, setup)
         if not house_table.table.currency:
-            await _open_table(handler, name, config.currency, table, game)
+            key = f"house file: open {name}"
+            await handler.handle(opening, table=name, account=CONSOLE, key=key)
         house_table = await handler.table(name)
         notices += [
             f"table {name} {notice}" for notice in _table_notices(house_table, config, table, game)
@@ -202,13 +203,7 @@ async def set_up_tables(handler: CommandHandler, config: HouseConfig) -> list[st
     return notices
 
 
-async def _establish_table(handler: CommandHandler, name: str, table: TableConfig) -> None:
-    command = EstablishTable(
-        by=CONSOLE_ACTOR,
-        game=table.game,
-        readings=table.readings,
-        dealt_by_house=table.dealt_by_house,
-    )
+async def _establish_table(handler: CommandHandler, name: str, command: EstablishTable) -> None:
     key = f"house file: establish {name}"
     try:
         await handler.handle(command, table=name, account=CONSOLE, key=key)
@@ -217,22 +212,6 @@ async def _establish_table(handler: CommandHandler, name: str, table: TableConfi
             f"another server has set up table {name} with other settings; start all servers of a "
             "house with the same house file"
         ) from None
-
-
-async def _open_table(
-    handler: CommandHandler, name: str, currency: str, table: TableConfig, game: Game
-) -> None:
-    command = OpenTable(
-        by=CONSOLE_ACTOR,
-        table=name,
-        currency=currency,
-        mode=table.mode,
-        chips=table.chips,
-        float_amount=table.float,
-        limits=configured_limits(table, game),
-    )
-    key = f"house file: open {name}"
-    await handler.handle(command, table=name, account=CONSOLE, key=key)
 
 
 def _table_notices(

@@ -76,7 +76,7 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
 
     `preceding_events` are the house's own events in the same append, such as the seed of the dice.
     `at` is the time of the entries if it is not the current time. `precondition` is checked on the
-    table before each decision; the command is not decided if it fails.
+    table or account before each decision; the command is not decided if it fails.
     """
 
     command: AnyStreamCommand
@@ -85,7 +85,7 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
     key: str
     preceding_events: Sequence[AnyStreamEvent] = ()
     at: int | None = None
-    precondition: Callable[[HouseTable], bool] | None = None
+    precondition: Callable[[Any], bool] | None = None
     command_hash: bytes = b""
 
 
@@ -130,12 +130,18 @@ class CommandHandler:
     # --- commands and queries -------------------------------------------------------------------
 
     async def handle(
-        self, command: AnyStreamCommand, *, table: str = "", account: str, key: str
+        self,
+        command: AnyStreamCommand,
+        *,
+        table: str = "",
+        account: str,
+        key: str,
+        precondition: Callable[[Any], bool] | None = None,
     ) -> CommandResult:
         """Decide a command and return its result once that is durable.
 
         A repeated command with the same account and key returns the first result; another command
-        with the same account and key raises `KeyReused`.
+        with the same account and key raises `KeyReused`. A precondition may also raise a refusal.
         """
         if account == decisions.HOUSE_ACCOUNT:
             raise InvalidInput(
@@ -143,7 +149,9 @@ class CommandHandler:
             )
         if self.suspension.recovery_cause:
             raise StoreFailed(self.suspension.recovery_cause)
-        return await self._submit(CommandEnvelope(command, table, account, key))
+        return await self._submit(
+            CommandEnvelope(command, table, account, key, precondition=precondition)
+        )
 
     async def handle_for_house(
         self,

@@ -9,7 +9,7 @@ import msgspec
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
 from threedice.facts import HOUSE_ONLY, STAFF, SUPERVISORS, CommandFacts
 from threedice.house.events import Timing
-from threedice.table.commands import Actor, AnyCommand
+from threedice.table.commands import Actor, AnyCommand, OptionalActor
 
 
 class HouseCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -19,13 +19,14 @@ class HouseCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 class EstablishTable(HouseCommand, frozen=True, kw_only=True, tag="EstablishTable"):
-    """Set up a table for a game; a closed table can be set up for another game."""
+    """Set up a table for a game; a closed table can be set up for another, by two people."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(SUPERVISORS, "manage", second_person="approved_by", alone="approved-terms")
     by: Actor
     game: str
     readings: dict[str, str] = {}
     dealt_by_house: Timing | None = None
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveInterruption"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from threedice.account import decide as decide_account
 from threedice.account.commands import PlayerAccountCommand, ReceiveFromTable, SendToTable
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
-from threedice.facts import SUPERVISORS
+from threedice.facts import STAFF, SUPERVISORS
 from threedice.house import events as house_events
 from threedice.house.codec import tag_of
 from threedice.house.commands import (
@@ -27,7 +27,12 @@ from threedice.house.stream_state import account_stream, table_stream
 from threedice.table import commands as table_commands
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
-from threedice.table.rules import require_role, require_second_person, resolve_known_dice
+from threedice.table.rules import (
+    optional_second_person,
+    require_role,
+    require_second_person,
+    resolve_known_dice,
+)
 
 if TYPE_CHECKING:
     from threedice.account import PlayerAccount
@@ -51,6 +56,7 @@ HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/house-only": "only the house itself sends this command, during recovery",
     "floor/nothing-to-recover": "no round of this table needs recovery",
     "floor/dealt-by-house": "the house deals this table; {step} is reserved for the house",
+    "floor/player-only": "the house deals this table; only the player may send {step}",
 }
 
 _DICE_CONSEQUENCES: Final = ("void-round", "continue-if-conclusive", "throw-again")
@@ -114,8 +120,10 @@ def _refuse_dealer_command(game: Game, house_table: HouseTable, command: Any) ->
     Between the close of betting and the call only the house acts: anyone with the seed can compute
     the dice by then, and must not be able to void the round because of them.
     """
-    if command.facts.house_deals:
+    if command.facts.automatic == "house":
         raise _refuse("floor/dealt-by-house", step=tag_of(command))
+    if command.facts.automatic == "player" and command.by.role in STAFF:
+        raise _refuse("floor/player-only", step=tag_of(command))
     current = house_table.table.round
     if isinstance(command, table_commands.Report):
         rule = game.facts.irregularities.get(command.irregularity)
@@ -159,6 +167,7 @@ def establish_table(
         game_hash=game.hash,
         dealt_by_house=command.dealt_by_house,
         by=command.by.id,
+        approved_by=optional_second_person(command),
     )
     return [(event,)]
 

@@ -32,7 +32,9 @@ class HouseEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     audience: ClassVar[Audience]
 
 
-class TableEstablished(HouseEvent, frozen=True, kw_only=True, tag="TableEstablished"):
+class TableEstablished(
+    HouseEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableEstablished"
+):
     """A table was set up for a game; with a timing it is dealt by the house, else by people."""
 
     audience = PUBLIC
@@ -41,6 +43,7 @@ class TableEstablished(HouseEvent, frozen=True, kw_only=True, tag="TableEstablis
     game_hash: str
     dealt_by_house: Timing | None
     by: str
+    approved_by: Actor | None = None
 
 
 class SeedCommitted(HouseEvent, frozen=True, kw_only=True, tag="SeedCommitted"):

@@ -18,6 +18,7 @@ from threedice.account import evolve as evolve_account
 from threedice.account.money import account_balance, account_postings
 from threedice.errors import BalanceMismatch, InvariantBroken, TamperedData, ThreediceError
 from threedice.house import events
+from threedice.house.allowances import MovedAlone, count_event
 from threedice.house.events import AnyHouseEvent, AnyStreamEvent, HouseEvent, Timing
 from threedice.money import Balances, Posting, player_account
 from threedice.rulebook import Game
@@ -31,12 +32,15 @@ from threedice.table.events import (
     BettingOpened,
     DiceChosen,
     DiceOffered,
+    LimitsSet,
     ResultCalled,
     RoundVoided,
+    TableClosed,
     TableEvent,
     TableOpened,
     WinnersPaid,
 )
+from threedice.table.limits import TableLimits  # noqa: TC001 -- states are decoded by it
 from threedice.table.money import table_accounts, table_balance, table_postings
 
 if TYPE_CHECKING:
@@ -75,6 +79,15 @@ class HouseTable:
     """The version of the last timed step."""
     closed_version: int = 0
     """The version at which betting last closed."""
+    approved_limits: TableLimits | None = None
+    """The limits that the table was last opened with or that were set since, even if not in force
+    yet."""
+    opening_float: int = 0
+    """The float at the last opening."""
+    closing_float: int = 0
+    """The float counted at the last close."""
+    moved_alone: MovedAlone = field(default_factory=dict)
+    """What was moved without a second person in the last 24 hours."""
 
 
 @dataclass(slots=True)
@@ -141,6 +154,15 @@ def _evolve_house_table(
         return
     evolve_table(house_table.table, event)  # type: ignore[arg-type]  # raises for other events
     kind = type(event)
+    if kind is BetPlaced:
+        return
+    count_event(house_table.moved_alone, event, at)
+    if isinstance(event, TableOpened | LimitsSet):
+        house_table.approved_limits = event.limits
+    if isinstance(event, TableOpened):
+        house_table.opening_float = event.float_amount
+    elif isinstance(event, TableClosed):
+        house_table.closing_float = event.float_amount
     if kind in _TIMED_STEPS:
         house_table.stepped_at, house_table.stepped_version = at, version
         if kind is BettingOpened:
@@ -170,8 +192,9 @@ def _apply_house_event(house_table: HouseTable, event: AnyHouseEvent) -> None:
             pass
 
 
-def _evolve_account(account: PlayerAccount, event: AnyStreamEvent, _at: int, _version: int) -> None:
+def _evolve_account(account: PlayerAccount, event: AnyStreamEvent, at: int, _version: int) -> None:
     evolve_account(account, event)  # type: ignore[arg-type]  # raises for other events
+    count_event(account.moved_alone, event, at)
 
 
 def _evolve_house_state(house: HouseState, _event: AnyStreamEvent, _at: int, _version: int) -> None:
@@ -181,7 +204,7 @@ def _evolve_house_state(house: HouseState, _event: AnyStreamEvent, _at: int, _ve
 FOLDS: Final[dict[str, Fold[Any]]] = {
     "table": Fold(
         HouseTable,
-        "tended-3",
+        "tended-4",
         msgspec.msgpack.Decoder(HouseTable).decode,
         _evolve_house_table,
         lambda house_table, account: table_balance(house_table.table, account),
@@ -189,7 +212,7 @@ FOLDS: Final[dict[str, Fold[Any]]] = {
     ),
     "cage": Fold(
         PlayerAccount,
-        "account-1",
+        "account-2",
         msgspec.msgpack.Decoder(PlayerAccount).decode,
         _evolve_account,
         account_balance,

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from threedice.facts import STAFF
 from threedice.names import skeleton
 from threedice.table import commands, events
-from threedice.table.rules import handles, refuse, require_role, require_seat
+from threedice.table.rules import (
+    handles,
+    optional_second_person,
+    refuse,
+    require_role,
+    require_seat,
+)
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -30,7 +36,9 @@ def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEv
     _require_chips(game, command.amount, chip or state.chips[0])
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
-    return [events.BoughtIn(player=command.player, amount=command.amount, source=command.source)]
+    by, second = _two_people(command)
+    player, amount, source = command.player, command.amount, command.source
+    return [events.BoughtIn(player=player, amount=amount, source=source, by=by, approved_by=second)]
 
 
 @handles(commands.CashOut)
@@ -42,7 +50,9 @@ def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[A
     leaving = command.amount == seat.stack and not seat.at_risk
     chip = 0 if leaving else seat.colour_value
     _require_chips(game, command.amount, chip or state.chips[0])
-    cashed = events.CashedOut(player=command.player, amount=command.amount, to=command.to)
+    by, second = _two_people(command)
+    player, amount, to = command.player, command.amount, command.to
+    cashed = events.CashedOut(player=player, amount=amount, to=to, by=by, approved_by=second)
     if leaving and seat.colour:
         return [events.ColouredUp(player=command.player), cashed]
     return [cashed]
@@ -71,7 +81,11 @@ def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> li
         seat = require_seat(game, state, command.player)
         _require_chips(game, command.amount, seat.colour_value or state.chips[0])
         _require_stack(game, seat, command.amount)
-    return [events.DebtRepaid(player=command.player, amount=command.amount, source=command.source)]
+    by, second = _two_people(command)
+    player, amount, source = command.player, command.amount, command.source
+    return [
+        events.DebtRepaid(player=player, amount=amount, source=source, by=by, approved_by=second)
+    ]
 
 
 @handles(commands.TakeColour)
@@ -114,7 +128,8 @@ def fill_float(_game: Game, state: TableState, command: commands.FillFloat) -> l
     """Add chips from the vault to the float."""
     require_role(command.by, command.facts.roles)
     require_chip_multiple(command.amount, state.chips[0])
-    return [events.FloatFilled(amount=command.amount, by=command.by)]
+    second = optional_second_person(command)
+    return [events.FloatFilled(amount=command.amount, by=command.by, approved_by=second)]
 
 
 @handles(commands.CreditFloat)
@@ -124,13 +139,22 @@ def credit_float(_game: Game, state: TableState, command: commands.CreditFloat) 
     require_chip_multiple(command.amount, state.chips[0])
     if command.amount > state.float_amount:
         raise refuse("float/amount", float=state.float_amount, amount=command.amount)
-    return [events.FloatCredited(amount=command.amount, by=command.by)]
+    second = optional_second_person(command)
+    return [events.FloatCredited(amount=command.amount, by=command.by, approved_by=second)]
 
 
 def require_chip_multiple(amount: int, chip: int, minimum: int = 1) -> None:
     """Refuse an amount for the float that is too small or not a multiple of the smallest chip."""
     if amount < minimum or amount % chip:
         raise refuse("chips/amount", amount=amount, chip=chip)
+
+
+def _two_people(
+    command: commands.BuyIn | commands.CashOut | commands.RepayDebt,
+) -> tuple[Actor | None, Actor | None]:
+    """Return the sender and the second person, who are recorded only together."""
+    second = optional_second_person(command)
+    return (command.by, second) if second else (None, None)
 
 
 def _require_player_or_staff(actor: Actor, player: str) -> None:

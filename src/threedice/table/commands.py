@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 import msgspec
 
-from threedice.facts import DEALERS, STAFF, SUPERVISORS, CommandFacts
+from threedice.facts import DEALERS, MANAGERS, STAFF, SUPERVISORS, CommandFacts
 from threedice.money import Currency, RequestedAmount
 from threedice.names import OptionalPlayerId, ValidPlayerId
 from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
@@ -29,6 +29,10 @@ class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     role: TableRole
 
 
+OptionalActor = Actor | msgspec.UnsetType
+"""A second person, if one approved; unset, the field is not encoded."""
+
+
 class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
     """Base of all commands to a table."""
 
@@ -39,7 +43,7 @@ class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 class StepCommand(TableCommand, frozen=True, kw_only=True):
     """Base of the commands that take a step of the procedure; dealers take most of them."""
 
-    facts = CommandFacts(DEALERS, "deal", house_deals=True)
+    facts = CommandFacts(DEALERS, "deal", automatic="house")
     step: ClassVar[StepName]
 
 
@@ -47,15 +51,16 @@ class StepCommand(TableCommand, frozen=True, kw_only=True):
 
 
 class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
-    """Open a table with its float, chips and limits."""
+    """Open a table with its float, chips and limits; a second person must approve new terms."""
 
-    facts = CommandFacts(STAFF, "manage")
+    facts = CommandFacts(STAFF, "manage", second_person="approved_by", alone="approved-terms")
     table: ShortText
     currency: Currency
     mode: LimitMode
     chips: list[RequestedAmount]
     float_amount: RequestedAmount
     limits: TableLimits
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class PassCheck(TableCommand, frozen=True, kw_only=True, tag="PassCheck"):
@@ -76,21 +81,42 @@ class SetLimits(TableCommand, frozen=True, kw_only=True, tag="SetLimits"):
 class FillFloat(TableCommand, frozen=True, kw_only=True, tag="FillFloat"):
     """Add chips from the vault to the float."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(
+        SUPERVISORS,
+        "manage",
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="float_alone",
+    )
     amount: RequestedAmount
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class CreditFloat(TableCommand, frozen=True, kw_only=True, tag="CreditFloat"):
     """Return chips from the float to the vault."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(
+        SUPERVISORS,
+        "manage",
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="float_alone",
+    )
     amount: RequestedAmount
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
-    """Close the table; an unfinished round is voided."""
+    """Close the table; an unfinished round is voided, and players take their chips away."""
 
-    facts = CommandFacts(SUPERVISORS, "manage")
+    facts = CommandFacts(
+        SUPERVISORS,
+        "manage",
+        second_person="approved_by",
+        alone="always",
+        automatic="alone-if-empty",
+    )
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class ReleaseTable(TableCommand, frozen=True, kw_only=True, tag="ReleaseTable"):
@@ -112,28 +138,42 @@ class BuyIn(TableCommand, frozen=True, kw_only=True, tag="BuyIn"):
         own_player=True,
         player_values={"source": ("account",)},
         staff_values={"source": ("cash",)},
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="cash_alone",
+        seats_player=True,
     )
     player: ValidPlayerId
     amount: RequestedAmount
     source: Literal["cash", "account"] = "cash"
     age_years: int | None = None
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class CashOut(TableCommand, frozen=True, kw_only=True, tag="CashOut"):
-    """Take chips away from the table, or put them into the player's account."""
+    """Take chips away from the table; only players put them into their own accounts."""
 
     facts = CommandFacts(
-        ("player", *STAFF), "play", own_player=True, player_values={"to": ("account",)}
+        ("player", *STAFF),
+        "play",
+        own_player=True,
+        player_values={"to": ("account",)},
+        staff_values={"to": ("outside",)},
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="cash_out_alone",
+        automatic="second-person",
     )
     player: ValidPlayerId
     amount: RequestedAmount
     to: Literal["outside", "account"] = "outside"
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class ChangeChips(TableCommand, frozen=True, kw_only=True, tag="ChangeChips"):
     """Change a player's chips into chips of one denomination."""
 
-    facts = CommandFacts(STAFF, "deal")
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     player: ValidPlayerId
     amount: RequestedAmount
     into: RequestedAmount
@@ -143,17 +183,25 @@ class RepayDebt(TableCommand, frozen=True, kw_only=True, tag="RepayDebt"):
     """Repay, in chips or in cash, a debt left by a reversal or a correction."""
 
     facts = CommandFacts(
-        ("player", *STAFF), "play", own_player=True, player_values={"source": ("stack",)}
+        ("player", *STAFF),
+        "play",
+        own_player=True,
+        player_values={"source": ("stack",)},
+        second_person="approved_by",
+        alone="up-to-amount",
+        alone_up_to="cash_alone",
+        automatic="player",
     )
     player: ValidPlayerId
     amount: RequestedAmount
     source: Literal["stack", "cash"] = "stack"
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class TakeColour(TableCommand, frozen=True, kw_only=True, tag="TakeColour"):
     """Give a player non-value chips in a colour of their own at a declared value."""
 
-    facts = CommandFacts(STAFF, "deal")
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     player: ValidPlayerId
     colour: ShortText
     value: RequestedAmount
@@ -162,7 +210,7 @@ class TakeColour(TableCommand, frozen=True, kw_only=True, tag="TakeColour"):
 class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
     """Change a player's non-value chips back into value chips."""
 
-    facts = CommandFacts(STAFF, "deal")
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     player: ValidPlayerId
 
 
@@ -173,7 +221,12 @@ class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
     """Put a player's chips on a box: by the player, by a pit employee, or as a call bet."""
 
     facts = CommandFacts(
-        ("player", *DEALERS), "play", own_player=True, player_values={"manner": ("self", "call")}
+        ("player", *DEALERS),
+        "play",
+        own_player=True,
+        player_values={"manner": ("self", "call")},
+        automatic="player",
+        seats_player=True,
     )
     player: ValidPlayerId
     box: BoxId
@@ -185,7 +238,7 @@ class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
 class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
     """Take a player's chips back from a box."""
 
-    facts = CommandFacts(("player", *DEALERS), "play", own_player=True)
+    facts = CommandFacts(("player", *DEALERS), "play", own_player=True, automatic="player")
     player: ValidPlayerId
     box: BoxId
     amount: RequestedAmount
@@ -195,7 +248,7 @@ class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
 class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
     """Reject the chips in a box that exceed the maximum or the differential."""
 
-    facts = CommandFacts(STAFF, "deal")
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     box: BoxId
     area: ShortText = ""
 
@@ -203,7 +256,7 @@ class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
 class RelocationCommand(TableCommand, frozen=True, kw_only=True):
     """Base of the commands that move chips to another box."""
 
-    facts = CommandFacts(STAFF, "deal", house_deals=True)
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     player: ValidPlayerId
     box: BoxId
     to_box: BoxId
@@ -223,7 +276,7 @@ class PutBack(RelocationCommand, frozen=True, kw_only=True, tag="PutBack"):
 class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
     """Decide whether chips that touch a line count as a bet in the box."""
 
-    facts = CommandFacts(STAFF, "deal", house_deals=True)
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     player: ValidPlayerId
     box: BoxId
     amount: RequestedAmount
@@ -237,6 +290,7 @@ class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
 class OfferDice(StepCommand, frozen=True, kw_only=True, tag="OfferDice"):
     """Offer a player the dice."""
 
+    facts = CommandFacts(DEALERS, "deal", automatic="house", seats_player=True)
     step = "offer-dice"
     player: ValidPlayerId
 
@@ -271,7 +325,7 @@ class Tumble(StepCommand, frozen=True, kw_only=True, tag="Tumble"):
 class Throw(StepCommand, frozen=True, kw_only=True, tag="Throw"):
     """Throw the dice."""
 
-    facts = CommandFacts(("player", *DEALERS), "play", as_shooter=True)
+    facts = CommandFacts(("player", *DEALERS), "play", as_shooter=True, automatic="player")
     step = "throw"
 
 
@@ -326,7 +380,7 @@ class PayWinners(StepCommand, frozen=True, kw_only=True, tag="PayWinners"):
 class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
     """Report an irregularity: known dice, affected rounds, a second person where required."""
 
-    facts = CommandFacts(STAFF, "deal", second_person="approved_by", may_go_alone=True)
+    facts = CommandFacts(STAFF, "deal", second_person="approved_by", alone="by-rulebook")
     irregularity: IrregularityName
     player: OptionalPlayerId = ""
     known: list[int] = []
@@ -338,14 +392,20 @@ class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
 class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
     """Void a round whose outcome can no longer be established."""
 
-    facts = CommandFacts(STAFF, "deal", house_deals=True)
+    facts = CommandFacts(STAFF, "deal", automatic="house")
     reason: LongText
 
 
 class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
     """Amend a wrongly entered result under supervision."""
 
-    facts = CommandFacts(STAFF, "nobody", second_person="approved_by", house_deals=True)
+    facts = CommandFacts(
+        STAFF,
+        "nobody",
+        second_person="approved_by",
+        approval_rule="wrong-entry",
+        automatic="house",
+    )
     dice: tuple[int, int, int]
     approved_by: Actor
 
@@ -353,7 +413,13 @@ class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
 class CorrectBet(TableCommand, frozen=True, kw_only=True, tag="CorrectBet"):
     """Correct the payment of a settled bet; a negative amount is taken from the player."""
 
-    facts = CommandFacts(STAFF, "nobody", second_person="approved_by")
+    facts = CommandFacts(
+        STAFF,
+        "nobody",
+        second_person="approved_by",
+        ceiling="correction_ceiling",
+        seats_player=True,
+    )
     round: int
     player: ValidPlayerId
     amount: RequestedAmount
@@ -364,10 +430,20 @@ class CorrectBet(TableCommand, frozen=True, kw_only=True, tag="CorrectBet"):
 class MakeRuling(TableCommand, frozen=True, kw_only=True, tag="MakeRuling"):
     """Rule on a case the rules do not provide for; a negative amount is taken from the player."""
 
-    facts = CommandFacts(("shift-manager",), "nobody")
+    facts = CommandFacts(
+        ("shift-manager",),
+        "nobody",
+        second_person="approved_by",
+        approvers=MANAGERS,
+        alone="up-to-amount",
+        alone_up_to="ruling_alone",
+        ceiling="ruling_ceiling",
+        seats_player=True,
+    )
     player: ValidPlayerId
     amount: RequestedAmount
     reason: LongText
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 AnyCommand = (

@@ -47,7 +47,7 @@ class PlayerEvent(TableEvent, frozen=True, kw_only=True):
     player: PlayerId
 
 
-class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
+class TableOpened(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableOpened"):
     """The table was opened on a game, pinned by hash."""
 
     audience = Audience(hidden={"float_amount": 0})
@@ -60,6 +60,7 @@ class TableOpened(TableEvent, frozen=True, kw_only=True, tag="TableOpened"):
     float_amount: int
     limits: TableLimits
     by: Actor
+    approved_by: Actor | None = None
 
 
 class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
@@ -78,23 +79,25 @@ class LimitsSet(PublicEvent, frozen=True, kw_only=True, tag="LimitsSet"):
     approved_by: Actor
 
 
-class FloatFilled(TableEvent, frozen=True, kw_only=True, tag="FloatFilled"):
+class FloatFilled(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="FloatFilled"):
     """Chips came from the vault to the float."""
 
     audience = STAFF_ONLY
     amount: int
     by: Actor
+    approved_by: Actor | None = None
 
 
-class FloatCredited(TableEvent, frozen=True, kw_only=True, tag="FloatCredited"):
+class FloatCredited(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="FloatCredited"):
     """Chips went from the float to the vault."""
 
     audience = STAFF_ONLY
     amount: int
     by: Actor
+    approved_by: Actor | None = None
 
 
-class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
+class TableClosed(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableClosed"):
     """The table was closed: the chips players carried away, the float and drop counted."""
 
     audience = Audience(hidden={"float_amount": 0, "drop": 0}, lists={"carried_away": 0})
@@ -102,6 +105,7 @@ class TableClosed(TableEvent, frozen=True, kw_only=True, tag="TableClosed"):
     float_amount: int
     drop: int
     by: Actor
+    approved_by: Actor | None = None
 
 
 class TableLocked(PublicEvent, frozen=True, kw_only=True, tag="TableLocked"):
@@ -118,18 +122,22 @@ class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
     by: Actor
 
 
-class BoughtIn(PlayerEvent, frozen=True, kw_only=True, tag="BoughtIn"):
+class BoughtIn(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="BoughtIn"):
     """A player received chips for cash or for money from their account."""
 
     amount: int
     source: Literal["cash", "account"]
+    by: Actor | None = None
+    approved_by: Actor | None = None
 
 
-class CashedOut(PlayerEvent, frozen=True, kw_only=True, tag="CashedOut"):
+class CashedOut(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="CashedOut"):
     """A player took chips away, or their value went to the player's account."""
 
     amount: int
     to: Literal["outside", "account"]
+    by: Actor | None = None
+    approved_by: Actor | None = None
 
 
 class ChipsChanged(PlayerEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
@@ -139,11 +147,13 @@ class ChipsChanged(PlayerEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
     into: int
 
 
-class DebtRepaid(PlayerEvent, frozen=True, kw_only=True, tag="DebtRepaid"):
+class DebtRepaid(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="DebtRepaid"):
     """A player repaid a debt, in whole or in part."""
 
     amount: int
     source: Literal["stack", "cash"]
+    by: Actor | None = None
+    approved_by: Actor | None = None
 
 
 class ColourTaken(PlayerEvent, frozen=True, kw_only=True, tag="ColourTaken"):
@@ -412,13 +422,14 @@ class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
     approved_by: Actor
 
 
-class RulingMade(PlayerEvent, frozen=True, kw_only=True, tag="RulingMade"):
+class RulingMade(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="RulingMade"):
     """The shift manager ruled on a case the rules do not provide for."""
 
     amount: int
     owing: int
     reason: str
     by: Actor
+    approved_by: Actor | None = None
 
 
 AnyEvent = (

@@ -8,6 +8,7 @@ from threedice.facts import SUPERVISORS
 from threedice.table import commands, events
 from threedice.table.rules import (
     handles,
+    optional_second_person,
     refuse,
     require_irregularity,
     require_role,
@@ -199,6 +200,7 @@ def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> 
     """Record a ruling on a case the rules do not provide for."""
     rule = game.facts.irregularities.get("not-provided-for")
     require_role(command.by, rule.by if rule else command.facts.roles, rule)
+    second = optional_second_person(command, rule)
     has_bet = any(command.player in nets for nets in state.settled.values())
     if command.player not in state.seats and not has_bet:
         raise refuse("player/unknown", player=command.player)
@@ -210,6 +212,7 @@ def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> 
             owing=owing,
             reason=command.reason,
             by=command.by,
+            approved_by=second,
         )
     ]
 

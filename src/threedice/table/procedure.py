@@ -17,6 +17,7 @@ from threedice.table.rejections import find_rejections
 from threedice.table.rules import (
     clauses_of,
     handles,
+    optional_second_person,
     refuse,
     require_irregularity,
     require_permission,
@@ -47,6 +48,7 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
         raise refuse("table/currency", currency=state.currency)
     _require_limits(game, command.chips, command.limits)
     require_chip_multiple(command.float_amount, command.chips[0], minimum=0)
+    second = optional_second_person(command, game.facts.limits)
     return [
         events.TableOpened(
             table=command.table,
@@ -58,6 +60,7 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
             float_amount=command.float_amount,
             limits=command.limits,
             by=command.by,
+            approved_by=second,
         )
     ]
 
@@ -95,6 +98,7 @@ def _require_limits(game: Game, chips: list[int], limits: TableLimits) -> None:
 def close_table(game: Game, state: TableState, command: commands.CloseTable) -> list[AnyEvent]:
     """Close the table: void a round without a result, and let all players take their chips."""
     require_role(command.by, command.facts.roles)
+    second = optional_second_person(command)
     current, procedure = state.round, game.facts.procedure
     if current and current.is_established:
         raise refuse("table/round-open", procedure, unit=procedure.unit)
@@ -110,6 +114,7 @@ def close_table(game: Game, state: TableState, command: commands.CloseTable) -> 
             float_amount=state.float_amount,
             drop=state.drop,
             by=command.by,
+            approved_by=second,
         ),
     ]
 

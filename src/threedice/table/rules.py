@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 from threedice.errors import Refusal, nearest_names
 from threedice.rulebook.conduct import clause_numbers
@@ -15,6 +15,7 @@ from threedice.rulebook.conduct import clause_numbers
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from threedice.facts import CommandFacts
     from threedice.rulebook import Box, Game
     from threedice.rulebook.conduct import (
         ActName,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         StepName,
         TableRole,
     )
-    from threedice.table.commands import Actor, StepCommand, TableCommand
+    from threedice.table.commands import Actor, OptionalActor, StepCommand, TableCommand
     from threedice.table.events import AnyEvent
     from threedice.table.limits import Spot
     from threedice.table.state import Round, TableSeat, TableState
@@ -55,6 +56,20 @@ class Rule(Protocol):
     @property
     def clause(self) -> Citation:
         """The clause or clauses."""
+
+
+class OptionallyApproved(Protocol):
+    """A command with a field for a second person, which may be unset."""
+
+    facts: ClassVar[CommandFacts]
+
+    @property
+    def by(self) -> Actor:
+        """The sender."""
+
+    @property
+    def approved_by(self) -> OptionalActor:
+        """The second person."""
 
 
 Grounds = Rule | tuple[str, ...] | None
@@ -89,6 +104,17 @@ def require_second_person(
         raise refuse("role/second-person", *grounds, allowed=", ".join(allowed))
     if second.id == actor.id:
         raise refuse("role/same-person", *grounds)
+    return second
+
+
+def optional_second_person(command: OptionallyApproved, *grounds: Grounds) -> Actor | None:
+    """Return the person who approved a command that one may send alone, or None.
+
+    Which commands need one depends on the house (`threedice.house.authority`).
+    """
+    second = command.approved_by or None
+    if second is not None:
+        require_second_person(command.by, second, command.facts.approvers, *grounds)
     return second
 
 

@@ -78,6 +78,7 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "verify-log":        "     A ",
         "list-requests":     " DSMHA ",
         "show-request":      " DSMHA ",
+        "show-authority":    " DSMHA ",
         "list-assignments":  " DSMHAX",
     },
     "any": {
@@ -107,6 +108,7 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "make-token":        "PDSMHAX",
         "revoke-token":      "PDSMHAX",
         "open-request":      " DSMH  ",
+        "open-account-request": "  SMH  ",
         "withdraw-request":  " DSMH  ",
         "approve-request":   "  SMH  ",
         "decline-request":   "  SMH  ",

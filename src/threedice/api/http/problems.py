@@ -209,7 +209,12 @@ def _classify_error(error: BaseException) -> tuple[int, str, dict[str, Any]]:
     """Return the status, the code and the facts of an error."""
     match error:
         case Refusal():
-            return 409, error.code, {name: _json_fact(fact) for name, fact in error.facts.items()}
+            status = 403 if error.code.startswith("door/") else 409
+            return (
+                status,
+                error.code,
+                {name: _json_fact(fact) for name, fact in error.facts.items()},
+            )
         case HttpProblem():
             return error.status, error.code, error.facts
         case OperatingFailure():

@@ -17,29 +17,43 @@ from threedice.api.auth.authentication import Caller
 from threedice.api.auth.authorisation import COMMANDS, roles_at
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
-from threedice.api.http.problems import HttpProblem, problem_responses
-from threedice.api.http.requests import HouseRequest, OpaqueId, OptionalTable, TableId
+from threedice.api.http.problems import problem_responses
+from threedice.api.http.requests import HouseRequest, OpaqueId, OptionalTable, PlayerId, TableId
 from threedice.api.routes.commands import (
+    ACCOUNT_COMMANDS,
+    TABLE_COMMANDS,
     CommandResultView,
+    authority_check,
+    build_account_command,
     build_table_command,
+    check_currency,
+    check_known_game,
     check_rate_limit,
     execute_command,
     json_response,
 )
-from threedice.api.routes.tables import load_table
+from threedice.api.routes.tables import require_table
 from threedice.api.views import build_view
 from threedice.errors import InvalidInput
 from threedice.facts import SUPERVISORS
+from threedice.house.authority import AuthorityRow, refuse
 from threedice.house.codec import tag_of
+from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.identity import ApprovalRefused, Role
 from threedice.identity.approvals import ApprovalRequest, ApprovalState
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from threedice.facts import CommandFacts
     from threedice.rulebook import Game
 
-_PLACEHOLDER_APPROVER: Final = Actor(id="", role="supervisor")
+_PLACEHOLDER_APPROVER: Final = Actor(id="-", role="supervisor")
 """Stands in for the second person while a new request is validated."""
+
+_ACCOUNT_PREFIX: Final = "account/"
+"""Marks the place of a request for a player's account; table ids contain no slash."""
 
 
 class RequestForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -58,7 +72,8 @@ class NoteForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class RequestView(msgspec.Struct, frozen=True):
     """A request: the command, its sender, the reason, the roles that may decide, and its state.
 
-    `name` is the sign-in name of the requester, so that the second person knows who it is.
+    `name` is the sign-in name of the requester, so that the second person knows who it is. `table`
+    is `account/` and the player's id for a command to a player's account.
     """
 
     id: str
@@ -77,6 +92,19 @@ class RequestView(msgspec.Struct, frozen=True):
     note: str
 
 
+class AuthorityView(msgspec.Struct, frozen=True):
+    """Who may send each command alone, who with whom, and up to which amount, in minor units."""
+
+    rows: list[AuthorityRow]
+    staff_may_play: bool
+
+
+@get("/api/authority", name="show-authority")
+async def show_authority(context: Context) -> AuthorityView:
+    """Show who may send each command alone, who needs a second person, and up to which amount."""
+    return AuthorityView(context.authority.rows(), context.config.policies.staff_may_play)
+
+
 @post(
     "/api/tables/{table:str}/requests", name="open-request", responses=problem_responses(409, 429)
 )
@@ -90,23 +118,78 @@ async def open_request(
     """Request a command that needs the approval of a second person."""
     check_rate_limit(request)
     fields = dict(data.command)
-    kind = str(fields.get("type"))
-    field = COMMANDS[kind].facts.second_person if kind in COMMANDS else ""
-    if not field:
-        raise InvalidInput(f"{kind[:40]} does not need a second person; send it as a command")
-    if fields.get(field) is not None:
-        raise HttpProblem(403, "door/second-person")
-    game = (await load_table(context, table)).game
+    facts = _require_approvable(fields, TABLE_COMMANDS)
     command = build_table_command(caller, table, fields, _PLACEHOLDER_APPROVER)
+    if not isinstance(command, EstablishTable):
+        await require_table(context, table)
+    check_known_game(command, context.config)
+    check_currency(command, context.config)
+    await _check_authority(context, caller, command, table)
+    handler = context.house.command_handler
+    roles = _approver_roles(facts, handler.game(await handler.table(table)))
+    return await _store_request(context, caller, table, command, data.reason, roles)
+
+
+@post(
+    "/api/accounts/{player:str}/requests",
+    name="open-account-request",
+    responses=problem_responses(409, 429),
+)
+async def open_account_request(
+    context: Context,
+    caller: CurrentCaller,
+    request: HouseRequest,
+    player: PlayerId,
+    data: JSONBody[RequestForm],
+) -> RequestView:
+    """Request a command for a player's account that needs the approval of a second person."""
+    check_rate_limit(request)
+    fields = dict(data.command)
+    facts = _require_approvable(fields, ACCOUNT_COMMANDS)
+    command = build_account_command(caller, player, fields, _PLACEHOLDER_APPROVER.id)
+    await _check_authority(context, caller, command, None)
+    place = f"{_ACCOUNT_PREFIX}{player}"
+    return await _store_request(context, caller, place, command, data.reason, facts.approvers)
+
+
+def _require_approvable(fields: dict[str, Any], known: Container[str]) -> CommandFacts:
+    """Return the facts of a command that a second person can approve, and that names none yet."""
+    kind = str(fields.get("type"))
+    facts = COMMANDS[kind].facts if kind in known else None
+    if facts is None or not facts.second_person:
+        raise InvalidInput(f"{kind[:40]} does not need a second person; send it as a command")
+    if fields.get(facts.second_person) is not None:
+        raise refuse("door/second-person", allowed=", ".join(facts.approvers))
+    return facts
+
+
+async def _check_authority(
+    context: Context, sender: Caller, command: Any, table: str | None
+) -> None:
+    """Reject a command now that its execution would refuse, although a second person approves."""
+    handler = context.house.command_handler
+    check = await authority_check(context, sender, command, table)
+    check(await (handler.account(command.player) if table is None else handler.table(table)))
+
+
+async def _store_request(
+    context: Context,
+    caller: Caller,
+    place: str,
+    command: AnyStreamCommand,
+    reason: str,
+    roles: Iterable[str],
+) -> RequestView:
+    """Store a request with its command, but without the second person."""
     stored_command = msgspec.to_builtins(command)
-    del stored_command[field]
+    del stored_command[command.facts.second_person]
     approval = await run_in_thread(
         context.identity.approvals.open,
         caller.account.id,
-        table,
+        place,
         msgspec.json.encode(stored_command),
-        data.reason,
-        roles=_approver_roles(kind, game),
+        reason,
+        roles=roles,
     )
     return await _request_view(context, approval)
 
@@ -148,12 +231,18 @@ async def approve_request(
     approver = _require_approver(caller, approval)
     requester = await _load_requester(context, approval)
     fields = msgspec.json.decode(approval.command)
-    command = build_table_command(requester, approval.table, fields, approver)
+    table, player = _place(approval)
+    command: AnyStreamCommand = (
+        build_account_command(requester, player, fields, approver.id)
+        if table is None
+        else build_table_command(requester, table, fields, approver)
+    )
     if not _is_retry(context, caller, approval):
+        await _check_authority(context, requester, command, table)
         approve, session = approvals.approve, caller.session_id
         await run_in_thread(approve, approval.id, caller.account.id, data.note, session=session)
     key = f"request/{approval.id}"
-    result = await execute_command(context, caller, approval.table, command, key, approval.account)
+    result = await execute_command(context, caller, command, key, table=table, sender=requester)
     context.metrics.count_accepted(tag_of(command), started_at)
     return json_response(result)
 
@@ -193,12 +282,22 @@ async def withdraw_request(
     return await _request_view(context, withdrawn)
 
 
-def _approver_roles(kind: str, game: Game) -> tuple[str, ...]:
-    """Return the roles that may approve a kind of command under the game's rules."""
-    rule = game.facts.irregularities.get("wrong-entry")
-    if kind == "AmendResult" and rule is not None and rule.supervised_by:
-        return tuple(role for role in rule.supervised_by if role in SUPERVISORS)
-    return SUPERVISORS
+def _place(approval: ApprovalRequest) -> tuple[str | None, str]:
+    """Return the table of a request, or None and the player whose account it is for."""
+    place = approval.table
+    if place.startswith(_ACCOUNT_PREFIX):
+        return None, place.removeprefix(_ACCOUNT_PREFIX)
+    return place, ""
+
+
+def _approver_roles(facts: CommandFacts, game: Game | None) -> tuple[str, ...]:
+    """Return the roles that may approve a command; the game's rules may name fewer."""
+    rule = None
+    if game is not None and facts.approval_rule:
+        rule = game.facts.irregularities.get(facts.approval_rule)
+    if rule is not None and rule.supervised_by:
+        return tuple(role for role in rule.supervised_by if role in facts.approvers)
+    return facts.approvers
 
 
 def _require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
@@ -208,7 +307,7 @@ def _require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
     """
     if caller.account.id == approval.account:
         raise ApprovalRefused("own", "a request is decided by someone other than its requester")
-    for role in roles_at(caller, approval.table):
+    for role in roles_at(caller, _place(approval)[0]):
         if role in approval.roles and role in SUPERVISORS:
             return Actor(id=caller.account.id, role=role)
     raise ApprovalRefused("role", f"this needs one of: {', '.join(approval.roles)}")

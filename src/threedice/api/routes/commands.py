@@ -19,7 +19,8 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from threedice.account.commands import OpenAccount
 from threedice.api.auth.audiences import encode_command_result
-from threedice.api.auth.authorisation import COMMANDS, role_for
+from threedice.api.auth.authorisation import ASSIGNED_ROLES, COMMANDS, role_for
+from threedice.api.config import configured_table
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
@@ -32,21 +33,29 @@ from threedice.api.http.requests import (
 )
 from threedice.api.routes.tables import require_table
 from threedice.errors import StoreUnavailable
+from threedice.house.authority import refuse
 from threedice.house.codec import tag_of
-from threedice.house.commands import AnyAccountCommand, AnyTableCommand, EstablishTable
+from threedice.house.commands import (
+    AnyAccountCommand,
+    AnyStreamCommand,
+    AnyTableCommand,
+    EstablishTable,
+)
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
-from threedice.identity.roles import SECOND
+from threedice.identity import RecordNotFound
+from threedice.identity.roles import SECOND, is_staff
 from threedice.names import check_new_id
 from threedice.rulebook import shipped_games
 from threedice.table import commands
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from threedice.api.auth.authentication import Caller
     from threedice.api.config import HouseConfig
+    from threedice.identity import Account
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
@@ -61,12 +70,12 @@ SENDABLE_COMMANDS: Final[Any] = Union[  # noqa: UP007
     tuple(
         each
         for each in TABLE_COMMANDS.values()
-        if each.facts.roles and (each.facts.may_go_alone or not each.facts.second_person)
+        if each.facts.roles and not (each.facts.second_person and each.facts.alone == "never")
     )
 ]
 """Commands that clients may send directly.
 
-Of the others, the house itself executes some, and the rest need a second person.
+Of the others, the house itself executes some, and the rest always need a second person.
 """
 
 
@@ -99,7 +108,7 @@ async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_table_command(caller, table, fields)
-    result = await execute_command(context, caller, table, command, key)
+    result = await execute_command(context, caller, command, key, table=table)
     context.metrics.count_accepted(tag_of(command), started_at)
     return _JsonBytes(result)
 
@@ -121,11 +130,9 @@ async def send_account_command(
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
     command = build_account_command(caller, player, fields)
-    check_currency(command, context.config)
-    handle = context.house.command_handler.handle
-    result = await handle(command, account=caller.account.id, key=key)
+    result = await execute_command(context, caller, command, key)
     context.metrics.count_accepted(tag_of(command), started_at)
-    return json_response(encode_command_result(result, caller))
+    return json_response(result)
 
 
 @get("/api/commands/{key:str}", name="show-answer")
@@ -186,29 +193,80 @@ def check_rate_limit(request: HouseRequest) -> None:
 async def execute_command(
     context: Context,
     caller: Caller,
-    table: str,
-    command: AnyTableCommand,
+    command: AnyStreamCommand,
     key: str,
-    account_id: str = "",
+    *,
+    table: str | None = None,
+    sender: Caller | None = None,
 ) -> bytes:
-    """Execute a table command and return its events as JSON once they are durable.
+    """Execute a command and return its events as JSON once they are durable.
 
-    `account_id` is the sender, if that is not the caller.
+    `table` is None for a command to a player's account. `sender` is the sender, if that is not the
+    caller, who has then approved the command.
     """
-    if table not in context.table_ids and not isinstance(command, EstablishTable):
-        await require_table(context, table)
-    check_known_game(command, context.config)
+    sender = sender or caller
     check_currency(command, context.config)
-    command = await _fill_in_age(context, caller, command)
+    if table is not None:
+        if table not in context.table_ids and not isinstance(command, EstablishTable):
+            await require_table(context, table)
+        check_known_game(command, context.config)
+        command = await _fill_in_age(context, caller, command)
+    is_player = "player" in sender.account.roles  # players use their own money only
     result = await context.house.command_handler.handle(
-        command, table=table, account=account_id or caller.account.id, key=key
+        command,
+        table=table or "",
+        account=sender.account.id,
+        key=key,
+        precondition=None if is_player else await authority_check(context, sender, command, table),
     )
     return encode_command_result(result, caller)
 
 
+async def authority_check(
+    context: Context, sender: Caller, command: Any, table: str | None
+) -> Callable[[Any], bool]:
+    """Return the check of a staff member's authority, for the state of the table or account.
+
+    Rejects a command that would let staff play.
+    """
+    role: Any = role_for(sender, tag_of(command), None) if table is None else command.by.role
+    if command.facts.seats_player:
+        await run_in_thread(_reject_staff_player, context, command.player, table)
+    configured = None
+    if command.facts.alone == "approved-terms" and table in context.config.tables:
+        configured = configured_table(context.config, table, command.by)
+
+    def check(state: Any) -> bool:
+        now = context.house.runtime.now()
+        context.authority.check(command, role, state, now, configured)
+        return True
+
+    return check
+
+
+def _reject_staff_player(context: Context, player: str, table: str | None) -> None:
+    """Reject a player who is staff, by id or sign-in name, unless they may play at this table.
+
+    They may if the house permits it and they have no part in running the table.
+    """
+    accounts = context.identity.accounts
+    account: Account | None
+    try:
+        account = accounts.get(player)
+    except RecordNotFound:
+        account = accounts.find_by_name(player)
+    if account is None or not is_staff(account.roles):
+        return
+    works_there = not set(account.roles) <= set(ASSIGNED_ROLES) or any(
+        assignment.table in (None, table) for assignment in context.assignments.current(account.id)
+    )
+    if works_there or not context.config.policies.staff_may_play:
+        raise refuse("door/staff-player", player=player)
+
+
 async def _fill_in_age(
-    context: Context, caller: Caller, command: AnyTableCommand
-) -> AnyTableCommand:
+    context: Context, caller: Caller, command: AnyStreamCommand
+) -> AnyStreamCommand:
     """Set the age on record in a player's own buy-in, or None if there is none."""
     if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:
         return command
@@ -257,15 +315,18 @@ def _resolve_actor(caller: Caller, kind: str, table: str, stated: Any) -> Actor:
     return actor
 
 
-def _set_second_person(kind: str, fields: dict[str, Any], second_person: Actor | None) -> None:
+def _set_second_person(
+    kind: str, fields: dict[str, Any], second_person: Actor | str | None
+) -> None:
     """Fill in the second person who has approved; reject one that the body names."""
     facts = COMMANDS[kind].facts
-    field = facts.second_person
-    if not field:
+    if not facts.second_person:
         return
-    if second_person is None and (not facts.may_go_alone or fields.get(field) is not None):
-        raise HttpProblem(403, "door/second-person")
-    fields[field] = second_person
+    named = fields.pop(facts.second_person, None)
+    if second_person is not None:
+        fields[facts.second_person] = second_person
+    elif named is not None or facts.alone == "never":
+        raise refuse("door/second-person", allowed=", ".join(facts.approvers))
 
 
 def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
@@ -287,8 +348,13 @@ def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
         raise HttpProblem(403, "door/age")
 
 
-def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -> AnyAccountCommand:
-    """Build and authorise a command for a player's account, in the caller's name."""
+def build_account_command(
+    caller: Caller, player: str, fields: dict[str, Any], second_person: str | None = None
+) -> AnyAccountCommand:
+    """Build and authorise a command for a player's account, in the caller's name.
+
+    `second_person` is the account that has approved it.
+    """
     kind = _command_tag(fields, ACCOUNT_COMMANDS)
     if role_for(caller, kind, None) is None:
         raise HttpProblem(403, "door/role")
@@ -296,11 +362,12 @@ def build_account_command(caller: Caller, player: str, fields: dict[str, Any]) -
         raise HttpProblem(403, "door/by")
     if fields.setdefault("player", player) != player:
         raise HttpProblem(422, "door/mismatch", address=player, body=str(fields["player"])[:100])
+    _set_second_person(kind, fields, second_person)
     command: AnyAccountCommand = decode_body(ACCOUNT_COMMANDS[kind], msgspec.json.encode(fields))
     return command
 
 
-def check_currency(command: AnyTableCommand | AnyAccountCommand, config: HouseConfig) -> None:
+def check_currency(command: AnyStreamCommand, config: HouseConfig) -> None:
     """Reject a table or an account in another currency than that of the house."""
     if isinstance(command, _OPENINGS) and command.currency != config.currency:
         raise HttpProblem(422, "door/currency", house=config.currency, currency=command.currency)
@@ -309,7 +376,7 @@ def check_currency(command: AnyTableCommand | AnyAccountCommand, config: HouseCo
 _OPENINGS: Final = (commands.OpenTable, OpenAccount)
 
 
-def check_known_game(command: AnyTableCommand, config: HouseConfig) -> None:
+def check_known_game(command: AnyStreamCommand, config: HouseConfig) -> None:
     """Reject a game that is neither shipped nor configured, so that clients cannot name files."""
     if isinstance(command, EstablishTable):
         known = {*shipped_games(), *(table.game for table in config.tables.values())}

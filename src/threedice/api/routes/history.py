@@ -65,7 +65,8 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     """A table's figures over a period; `win` is the house's, `theoretical_win` a fraction.
 
     `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
-    1.96 standard deviations (`sd`, the square root of `variance`).
+    1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
+    accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
     """
 
     since: int
@@ -84,6 +85,7 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     band_low: int
     band_high: int
     hold_percent: float | None
+    expected_drop: int
 
 
 @get("/api/tables/{table:str}/rounds/{round:str}", name="tell-round")
@@ -155,6 +157,7 @@ async def report_shift(
         band_low=low,
         band_high=high,
         hold_percent=None if report.hold is None else float(report.hold * 100),
+        expected_drop=(await context.house.command_handler.table(table)).table.drop,
     )
 
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Final, Literal
 
 from threedice.account.decider import ACCOUNT_REFUSAL_TEXTS
+from threedice.house.authority import AUTHORITY_REFUSAL_TEXTS
 from threedice.house.decisions import HOUSE_REFUSAL_TEXTS
 from threedice.table.rules import TABLE_REFUSAL_TEXTS
 
@@ -37,7 +38,13 @@ def _load_texts(language: Language) -> dict[str, str]:
     own_texts: dict[str, str] = tomllib.loads(text)
     if language != "en":
         return own_texts
-    return {**TABLE_REFUSAL_TEXTS, **HOUSE_REFUSAL_TEXTS, **ACCOUNT_REFUSAL_TEXTS, **own_texts}
+    return {
+        **TABLE_REFUSAL_TEXTS,
+        **HOUSE_REFUSAL_TEXTS,
+        **ACCOUNT_REFUSAL_TEXTS,
+        **AUTHORITY_REFUSAL_TEXTS,
+        **own_texts,
+    }
 
 
 TEXTS: Final = {language: _load_texts(language) for language in LANGUAGES}
