@@ -30,14 +30,38 @@ export function command(table: string, what: TableCommand, key = newKey(), round
     if (round === undefined) return true;
     return (await get("/api/tables/{table}", { at: { table }, background: true })).round?.number === round;
   };
-  return settled({ key, account: session.who?.account ?? "", table, what }, send, still);
+  const ask = (reason: string) =>
+    post("/api/tables/{table}/requests", { command: what as RequestedCommand, reason }, { at: { table } });
+  return settled({ key, account: session.who?.account ?? "", table, what }, send, still).catch(orAsk(ask));
 }
+
+/** What may be asked for: a command without its second person. */
+export type RequestedCommand = Body<"/api/tables/{table}/requests", "post">["command"];
+
+type Ask = (reason: string) => Promise<unknown>;
+
+/** A command that was refused because a second person has to approve it; `ask` opens the request. */
+export class ApprovalNeeded extends Trouble {
+  readonly ask: Ask;
+
+  constructor(trouble: Trouble, ask: Ask) {
+    super(trouble.status, { code: trouble.code, detail: trouble.message });
+    this.ask = ask;
+  }
+}
+
+const orAsk = (ask: Ask) => (error: unknown) => {
+  throw error instanceof Trouble && error.code === "door/second-person" ? new ApprovalNeeded(error, ask) : error;
+};
 
 /** Send a command about a player's account. */
 export function accountCommand(player: string, what: AccountCommand, key = newKey()): Promise<CommandResultView> {
   const send = (headers: Record<string, string>) =>
     post("/api/accounts/{player}/commands", what, { at: { player }, headers, patienceMs: PATIENCE_MS });
-  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, () => Promise.resolve(true));
+  const ask = (reason: string) =>
+    post("/api/accounts/{player}/requests", { command: what as RequestedCommand, reason }, { at: { player } });
+  const still = () => Promise.resolve(true);
+  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, still).catch(orAsk(ask));
 }
 
 type Send = (headers: Record<string, string>) => Promise<unknown>;

@@ -2,9 +2,8 @@
 // sent, one at a time in the order of the key presses.
 
 import { get, post, Trouble } from "../../api/client.ts";
-import type { Body } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
-import type { TableCommand } from "../../api/commands.ts";
+import type { RequestedCommand, TableCommand } from "../../api/commands.ts";
 import type { Event, RequestView, WorkingSheet } from "../../api/schema.d.ts";
 import { bell, call } from "../../lib/announcer.svelte.ts";
 import { session } from "../../lib/session.svelte.ts";
@@ -15,9 +14,6 @@ import { t } from "../../texts/texts.ts";
 
 const POSTED = ["dealer", "supervisor"];
 const POLL_MS = 2000;
-
-/** What may be asked for: a command without its second person. */
-export type Asked = Body<"/api/tables/{table}/requests", "post">["command"];
 
 export interface Moving {
   how: "MoveChips" | "PutBack";
@@ -114,7 +110,7 @@ export class Desk {
   }
 
   /** Ask for something that takes two people. */
-  ask(what: Asked, reason: string): Promise<boolean> {
+  ask(what: RequestedCommand, reason: string): Promise<boolean> {
     return this.act(async () => {
       const opened = await post(
         "/api/tables/{table}/requests",

@@ -32,9 +32,15 @@ export function mayDecide(request: RequestView): boolean {
   return who.roles.some((role) => (request.roles as string[]).includes(role) && worksAt(role, request.table));
 }
 
+/** The player whose account a request concerns, or undefined if it concerns a table. */
+export function accountOf(place: string): string | undefined {
+  return place.startsWith("account/") ? place.slice("account/".length) : undefined;
+}
+
 /** Whether a role of whoever is here counts at a table; managers have the whole floor. */
 function worksAt(role: string, table: string): boolean {
   if (role !== "supervisor") return true;
   const tables = session.who?.tables;
-  return tables === null || tables === undefined || tables.includes(table);
+  if (tables === null || tables === undefined) return true;
+  return accountOf(table) === undefined ? tables.includes(table) : tables.length > 0;
 }
