@@ -247,6 +247,41 @@ def test_only_a_shift_manager_makes_a_ruling(house: House, new_user: NewUser) ->
     assert house.get("/api/tables/ruled")["seats"][player]["stack"] == before - 500
 
 
+def test_ruling_above_the_amount_for_one_person_is_made_after_an_approval(
+    house: House, new_user: NewUser
+) -> None:
+    player = house.account_id("player")
+    before = house.get("/api/tables/ruled")["seats"][player]["stack"]
+    page = new_user(house).sign_in("shift-manager", "/pit/ruled?view=decisions")
+    form = page.locator("form").filter(has=page.get_by_role("button", name="Make the ruling"))
+    form.get_by_role("button", name="player", exact=True).click()
+    form.get_by_label("Amount").fill("500")
+    form.get_by_label("Reason").fill("a die fell off the table")
+    form.get_by_role("button", name="Make the ruling").click()
+
+    note = page.get_by_role("alert").filter(has_text="second person")
+    note.get_by_label("Reason").fill("agreed with the player")
+    note.get_by_role("button", name="Ask for approval").click()
+    expect(note.get_by_text("Asked for.")).to_be_visible()
+    approver = new_user(house).sign_in("pit-manager", "/pit?view=approvals")
+    request = approver.get_by_test_id("request").filter(has_text="agreed with the player")
+    expect(request).to_contain_text("Ruling for player: +500.00")
+    request.get_by_role("button", name="Approve").click()
+    expect(approver.get_by_text("carried out.")).to_be_visible()
+    assert house.get("/api/tables/ruled")["seats"][player]["stack"] == before + 50_000
+
+
+def test_pit_shows_who_may_act_alone_and_up_to_which_amount(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("supervisor", "/pit?view=approvals")
+    page.get_by_text("Who may act alone, and who with whom").click()
+
+    row = page.get_by_test_id("authority").get_by_role("row").filter(has_text="MakeRuling")
+    expect(row).to_contain_text("alone up to 100.00 per table in 24 hours")
+    expect(row).to_contain_text("at most 10,000.00")
+
+
 # --- replay of a round --------------------------------------------------------------------------
 
 
@@ -396,8 +431,9 @@ def test_administrators_add_confirm_assign_and_disable_a_dealer(
     ).click()
     expect(second.get_by_role("row").filter(has_text="dora")).to_contain_text("enabled")
     page.reload()
-    page.get_by_role("combobox", name="Who").select_option("dora")
-    page.get_by_role("combobox", name="Table").select_option("figures")
+    assignment = page.locator("form").filter(has=page.get_by_role("button", name="Assign"))
+    assignment.get_by_role("combobox", name="Who").select_option("dora")
+    assignment.get_by_role("combobox", name="Table").select_option("figures")
     page.get_by_role("button", name="Assign", exact=True).click()
     expect(page.get_by_role("listitem").filter(has_text="dora")).to_contain_text("figures")
 

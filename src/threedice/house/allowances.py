@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 
 from threedice.account.events import Deposited, Withdrawn
+from threedice.names import RESERVED_NAMES
 from threedice.table.events import (
     BoughtIn,
     CashedOut,
@@ -61,9 +62,14 @@ Players move their own money between account and table; only staff handle cash a
 
 
 def count_event(moved: MovedAlone, event: AnyStreamEvent, at: int) -> None:
-    """Add what an event moved, unless a second person approved it."""
+    """Add what an event moved, unless a second person approved it.
+
+    The play money that the program itself pays into the accounts of a demo does not count.
+    """
     counted = _COUNTED_EVENTS.get(type(event))
     if counted is None or event.approved_by:  # type: ignore[union-attr]
+        return
+    if isinstance(event, Deposited) and event.by in RESERVED_NAMES:
         return
     name, field, value = counted
     if field and getattr(event, field) != value:
