@@ -77,6 +77,7 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
     requests_expire_after_minutes: Minutes = 10
     approver_after_hours: Annotated[int, msgspec.Meta(ge=1, le=720)] = 24
     commands_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20
+    queries_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 50
     staff_may_play: bool = False
 
 

@@ -1,32 +1,40 @@
 """Limits on clients: rates of requests and bytes, concurrent slow work.
 
-Commands are limited with token buckets, one per account and one per address; a bucket holds two
-seconds' worth, which allows bursts of bets.
+Commands and queries are limited with token buckets, one per account and one per address. A bucket
+holds two seconds' worth of commands, which allows bursts of bets, and four seconds' worth of
+queries, which allows a person to open several pages at once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from math import ceil
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from threedice.errors import QueueFull
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyio import CapacityLimiter
-
 ADDRESS_RATE_FACTOR: Final = 50
 """Rate limit of an address in multiples of an account's: a whole gaming hall may share one."""
 
+STRANGER_RATE_FACTOR: Final = 10
+"""Rate limit of all callers of an address who are not signed in, in multiples of an account's."""
+
 BURST_SECONDS: Final = 2.0
+QUERY_BURST_SECONDS: Final = 4.0
 
 MAX_RATE_LIMITED_KEYS: Final = 50_000
 
 MAX_WAITING: Final = 100
 """Maximum number of calls that wait in `run_limited` for the same limiter."""
+
+MAX_QUERIES_PER_ACCOUNT: Final = 12
+"""Maximum number of slow queries of an account that wait or run: more than a browser sends."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,6 +68,14 @@ class RateLimiter:
         self._buckets[key] = (tokens - count, now)
         return 0.0
 
+    def allowance(self, key: str) -> Allowance:
+        """Return the size of a bucket, the whole tokens left, and the seconds until it is full."""
+        tokens, counted_at = self._buckets.get(key, (self._capacity, 0.0))
+        tokens = min(self._capacity, tokens + (self._clock() - counted_at) * self._rate)
+        return Allowance(
+            int(self._capacity), int(tokens), ceil((self._capacity - tokens) / self._rate)
+        )
+
     def _drop_full_buckets(self, now: float) -> None:
         """Drop the buckets that are full again; if there are none, drop all."""
         capacity, rate = self._capacity, self._rate
@@ -70,6 +86,65 @@ class RateLimiter:
         }
         if len(self._buckets) >= MAX_RATE_LIMITED_KEYS:
             self._buckets.clear()
+
+
+class Allowance(NamedTuple):
+    """A caller's allowance of requests, as the `RateLimit` headers state it."""
+
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+
+class QueryLimits:
+    """Rate limits of queries: of an account, of strangers at an address, and of an address."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
+        def limiter(factor: int) -> RateLimiter:
+            return RateLimiter(
+                factor * per_second, clock, burst=factor * per_second * QUERY_BURST_SECONDS
+            )
+
+        self._accounts, self._addresses = limiter(1), limiter(ADDRESS_RATE_FACTOR)
+        self._strangers = limiter(STRANGER_RATE_FACTOR)
+
+    def take_address(self, address: str) -> tuple[float, Allowance | None]:
+        """Count a query of an address; return the seconds to wait, and what is left if none is."""
+        seconds = self._addresses.take(address)
+        return seconds, self._addresses.allowance(address) if seconds else None
+
+    def take(self, account: str | None, address: str) -> tuple[float, Allowance]:
+        """Count a query of an account, or of a stranger at an address."""
+        limiter, key = (self._strangers, address) if account is None else (self._accounts, account)
+        return limiter.take(key), limiter.allowance(key)
+
+
+class QueryQueue:
+    """Runs slow queries in a thread, one at a time, so that they leave the processor to bets.
+
+    An account that has too many in the queue is refused, so that it does not fill it.
+    """
+
+    def __init__(self) -> None:
+        self.limiter = CapacityLimiter(1)
+        self._by_account: Counter[str] = Counter()
+
+    async def run(
+        self, account: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a query of an account; raise `QueueFull` if too many wait, in all or of the account.
+
+        A query whose caller stops waiting is removed, unless it is running.
+        """
+        if self._by_account[account] >= MAX_QUERIES_PER_ACCOUNT:
+            raise QueueFull("too many of your queries are waiting; try again later")
+        self._by_account[account] += 1
+        try:
+            return await run_limited(self.limiter, function, *args, **kwargs)
+        finally:
+            self._by_account[account] -= 1
+            if not self._by_account[account]:
+                del self._by_account[account]
 
 
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
