@@ -72,6 +72,8 @@ QUERIES = {
     "show-session": "/api/session",
     "show-house": "/api/house",
     "read-openapi": "/api/openapi.json",
+    "verify-log": "POST /api/log/verification",
+    "read-metrics": "/metrics",
     "watch-table": f"WEBSOCKET /api/tables/{TABLE}/live",
 }
 """Queries by operation; the words in capitals are replaced in every request."""

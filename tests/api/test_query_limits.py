@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.api.house_app import GAME, open_house_app, problem_code, seat_players
+from tests.api.house_app import GAME, ORIGIN, open_house_app, problem_code, seat_players
 from tests.house.house_driver import DEALER, SUPERVISOR, People
 from threedice.api.http.limits import MAX_QUERIES_PER_ACCOUNT
 from threedice.errors import QueueFull
@@ -108,6 +108,34 @@ async def test_all_callers_of_an_address_share_a_higher_limit() -> None:
         assert allowance is not None
         assert (allowance.limit, allowance.remaining) == (200, 0)
         assert limits.take_address("10.0.0.2") == (0.0, None)
+
+
+async def test_handshakes_of_strangers_share_the_limit_of_their_address() -> None:
+    async with open_house_app(queries_per_second=1) as house:
+        statuses = [await open_socket(house) for _ in range(60)]
+        assert set(statuses) == {401, 429}
+        assert (await house.client("player").get("/api/tables")).status_code == 200
+
+
+async def open_socket(house: HouseApp) -> int:
+    """Open a socket without a session, and return the status of the refusal."""
+    sent: list[Any] = []
+    scope: Any = {
+        "type": "websocket", "path": "/api/tables/1/live", "raw_path": b"/api/tables/1/live",
+        "query_string": b"", "root_path": "", "scheme": "ws", "subprotocols": [], "state": {},
+        "headers": [(b"host", b"house.test"), (b"origin", ORIGIN.encode())],
+        "client": ("10.0.0.1", 1), "server": ("house.test", 80),
+        "extensions": {"websocket.http.response": {}},
+    }  # fmt: skip
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await house.app(scope, receive, send)
+    return int(sent[0]["status"])
 
 
 async def test_slow_queries_of_one_account_do_not_fill_the_queue(house: HouseApp) -> None:
