@@ -4,6 +4,9 @@ Run it with `python benchmarks/query_flood.py`. The server, the flooding callers
 player are three processes. Each caller has its own account (`--accounts 1`: all share one) and one
 request in flight at a time, and ignores the rate limit; the player bets every 10 ms. Inputs that a
 caller can choose, such as the stakes of a mix, differ in every request, so that no cache helps.
+
+On a busy machine the times of bets include waiting for the processor and the disk. The last columns
+(Linux only) leave that out: the processor time that the server spent while a bet was in progress.
 """
 
 from __future__ import annotations
@@ -175,13 +178,15 @@ def encode_query(port: int, cookie: str, query: str, player: str, number: int) -
     ).encode() + body
 
 
-async def flood(port: int, cookies: list[list[str]], query: str) -> None:
-    """Send a query from every caller without pause, until this process is stopped."""
+async def flood(port: int, cookies: list[list[str]], query: str, seconds: float) -> None:
+    """Send a query from every caller without pause; print when it begins, and the answers."""
     statuses: Counter[str] = Counter()
-    callers = [call_repeatedly(port, cookie, query, cookies[0][0], statuses)
-               for cookie in cookies[1:]]  # fmt: skip
+    callers = [
+        call_repeatedly(port, cookie, query, cookies[0][0], statuses) for cookie in cookies[1:]
+    ]
+    print("begun", flush=True)
     with suppress(TimeoutError):
-        async with asyncio.timeout(float(os.environ["FLOOD_SECONDS"])):
+        async with asyncio.timeout(seconds):
             await asyncio.gather(*callers)
     print(json.dumps(statuses), flush=True)
 
@@ -212,15 +217,16 @@ async def call_repeatedly(
 
 
 async def bet_repeatedly(
-    port: int, player: str, cookie: str, seconds: float, name: str
-) -> list[float]:
-    """Place bets one after the other, and return how long each took."""
+    port: int, player: str, cookie: str, seconds: float, name: str, server: int
+) -> tuple[list[float], list[float]]:
+    """Place bets one after the other; return the time of each, and the server's processor time."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    durations, ends_at = [], perf_counter() + seconds
+    durations, processor, ends_at = list[float](), list[float](), perf_counter() + seconds
     for number in count():
         started_at = perf_counter()
         if started_at >= ends_at:
             break
+        spent_before = processor_seconds(server)
         writer.write(encode_request(port, cookie, player, f"{name}-{number}"))
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         length = head.partition(b"content-length:")[2].partition(b"\r")[0]
@@ -228,38 +234,51 @@ async def bet_repeatedly(
         if b" 200 " not in head.partition(b"\r")[0]:
             raise SystemExit(f"refused: {body[:500]!r}")
         durations.append(perf_counter() - started_at)
+        processor.append(processor_seconds(server) - spent_before)
         await asyncio.sleep(BET_INTERVAL_SECONDS)
     writer.close()
-    return durations
+    return durations, processor
 
 
-def measure(port: int, cookies: list[list[str]], operation: str, seconds: float) -> str:
+def processor_seconds(process: int) -> float:
+    """Return the processor time of all threads of a process."""
+    threads = Path(f"/proc/{process}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+
+def percentiles(durations: list[float]) -> str:
+    """Return the median, the 99th percentile and the maximum in milliseconds."""
+    durations = sorted(durations)
+    parts = (durations[len(durations) * share // 100] for share in (50, 99))
+    return "".join(f"{each * 1000:8.1f}" for each in (*parts, durations[-1]))
+
+
+def measure(
+    port: int, cookies: list[list[str]], operation: str, seconds: float, server: int
+) -> str:
     """Return a line with the times of bets during the flood of one query."""
-    flooding: subprocess.Popen[bytes] | None = None
+    flooding: subprocess.Popen[str] | None = None
     if QUERIES[operation]:
         command = [sys.executable, __file__, "--flood", str(port), json.dumps(cookies)]
         flooding = subprocess.Popen(
-            [*command, QUERIES[operation]],
-            stdout=subprocess.PIPE,
-            env={**os.environ, "FLOOD_SECONDS": str(seconds + 1.5)},
+            [*command, QUERIES[operation], str(seconds + 0.5)], stdout=subprocess.PIPE, text=True
         )
-        uvloop.run(asyncio.sleep(1))  # until the flood has begun
+        assert flooding.stdout is not None
+        flooding.stdout.readline()
     player, cookie = cookies[0]
-    durations = uvloop.run(bet_repeatedly(port, player, cookie, seconds, operation or "none"))
-    answers = ""
-    if flooding is not None:
-        answers = flooding.communicate()[0].decode().strip()
-    durations.sort()
-    middle, high = (durations[len(durations) * share // 100] * 1000 for share in (50, 99))
-    line = f"{operation or 'no flood':16}{middle:8.1f}{high:8.1f}{durations[-1] * 1000:8.1f}"
-    return f"{line}{len(durations):7}  {answers}"
+    durations, processor = uvloop.run(
+        bet_repeatedly(port, player, cookie, seconds, operation or "none", server)
+    )
+    answers = flooding.communicate()[0].strip() if flooding is not None else ""
+    times = percentiles(durations) + percentiles(processor)
+    return f"{operation or 'no flood':16}{times}{len(durations):7}  {answers}"
 
 
 def main() -> None:
     """Run the benchmark, or one of its processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", metavar="FOLDER", type=Path)
-    parser.add_argument("--flood", nargs=3, metavar=("PORT", "COOKIES", "QUERY"))
+    parser.add_argument("--flood", nargs=4, metavar=("PORT", "COOKIES", "QUERY", "SECONDS"))
     parser.add_argument("--accounts", type=int, default=CALLERS)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--only", nargs="*", choices=list(QUERIES), default=list(QUERIES))
@@ -268,11 +287,12 @@ def main() -> None:
         uvloop.run(serve_house(arguments.serve))
         return
     if arguments.flood:
-        port, cookies, query = arguments.flood
-        uvloop.run(flood(int(port), json.loads(cookies), query))
+        port, cookies, query, seconds = arguments.flood
+        uvloop.run(flood(int(port), json.loads(cookies), query, float(seconds)))
         return
     print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
-    print(f"{'bet, ms':16}{'p50':>8}{'p99':>8}{'most':>8}{'bets':>7}  answers to the callers")
+    columns = "".join(f"{each:>8}" for each in ("p50", "p99", "most") * 2)
+    print(f"{'bet, ms':16}{columns}{'bets':>7}  answers to the callers")
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--serve", folder]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
@@ -282,7 +302,8 @@ def main() -> None:
                 callers = cookies[1 : arguments.accounts + 1]
                 callers *= CALLERS // len(callers)
                 for operation in arguments.only:
-                    line = measure(port, [cookies[0], *callers], operation, arguments.seconds)
+                    sessions = [cookies[0], *callers]
+                    line = measure(port, sessions, operation, arguments.seconds, server.pid)
                     print(line, flush=True)
             finally:
                 server.kill()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.api.house_app import GAME, ORIGIN, open_house_app, problem_code, seat_players
 from tests.house.house_driver import DEALER, SUPERVISOR, People
-from threedice.api.http.limits import MAX_QUERIES_PER_ACCOUNT
+from threedice.api.http.limits import MAX_QUERIES_PER_ACCOUNT, Turnstile
 from threedice.errors import QueueFull
 from threedice.table.commands import CorrectBet
 
@@ -147,6 +148,23 @@ async def test_slow_queries_of_one_account_do_not_fill_the_queue(house: HouseApp
     results = await asyncio.gather(*greedy, return_exceptions=True)
     assert sum(isinstance(each, QueueFull) for each in results) == 40 - MAX_QUERIES_PER_ACCOUNT
     assert await modest == "answered"
+
+
+async def test_requests_begin_one_per_iteration_in_the_order_of_their_arrival() -> None:
+    turnstile, order = Turnstile(per_iteration=1), list[int]()
+
+    async def call(number: int) -> None:
+        await turnstile.enter()
+        order.append(number)
+
+    calls = [asyncio.create_task(call(number)) for number in range(5)]
+    calls[2].cancel()
+    begun = []
+    while not all(task.done() for task in calls):
+        await asyncio.sleep(0)
+        begun.append(len(order))
+    assert order == [0, 1, 3, 4]
+    assert all(after - before <= 1 for before, after in pairwise([0, *begun]))
 
 
 # --- the cache ----------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def make_app(context: ServerContext) -> Litestar:
         openapi_config=None,
         logging_config=None,
     )
-    app.asgi_handler = add_middleware(skip_router(app.asgi_handler, send_command), context)
+    app.asgi_handler = add_middleware(skip_router(app.asgi_handler, send_command, context), context)
     return app
 
 

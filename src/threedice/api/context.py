@@ -13,7 +13,13 @@ from litestar.params import SkipValidation
 from threedice.api.auth.authentication import AssignmentCache, Caller
 from threedice.api.http.answer_cache import AnswerCache
 from threedice.api.http.fair_queue import FairQueue
-from threedice.api.http.limits import ADDRESS_RATE_FACTOR, QueryLimits, QueryQueue, RateLimiter
+from threedice.api.http.limits import (
+    ADDRESS_RATE_FACTOR,
+    QueryLimits,
+    QueryQueue,
+    RateLimiter,
+    Turnstile,
+)
 from threedice.api.http.requests import HouseRequest
 from threedice.house.authority import Authority
 
@@ -75,6 +81,7 @@ class ServerContext:
     throttle_queue: FairQueue = field(default_factory=_fair_queue)
     hashing_queue: FairQueue = field(default_factory=_fair_queue)
     query_limits: QueryLimits = field(init=False)
+    turnstile: Turnstile = field(default_factory=Turnstile)
     queries: QueryQueue = field(default_factory=QueryQueue)
     history: QueryQueue = field(default_factory=QueryQueue)
     answers: AnswerCache = field(init=False)

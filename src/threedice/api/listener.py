@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -28,9 +27,6 @@ PING_INTERVAL_SECONDS: Final = 20.0
 
 SHUTDOWN_GRACE_SECONDS: Final = 10
 """Time for requests in progress to finish when the server stops."""
-
-THREAD_SWITCH_SECONDS: Final = 0.001
-"""How long a thread that calculates may keep the event loop waiting, each time that it wakes."""
 
 LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 
@@ -156,7 +152,6 @@ class HouseServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then call `on_start`."""
         await super().startup(sockets)
-        sys.setswitchinterval(THREAD_SWITCH_SECONDS)
         self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -7,7 +7,8 @@ queries, which allows a person to open several pages at once.
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
+from collections import Counter, deque
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from threedice.errors import QueueFull
+from threedice.house.interpreter import begin_quick_switching, end_quick_switching, quick_switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,12 @@ MAX_RATE_LIMITED_KEYS: Final = 50_000
 
 MAX_WAITING: Final = 100
 """Maximum number of calls that wait in `run_limited` for the same limiter."""
+
+QUERIES_PER_ITERATION: Final = 1
+"""How many requests other than commands begin in one iteration of the event loop."""
+
+CROWDED_SECONDS: Final = 0.2
+"""How long threads are switched more often after a request had to wait for its iteration."""
 
 MAX_QUERIES_PER_ACCOUNT: Final = 12
 """Maximum number of slow queries of an account that wait or run: more than a browser sends."""
@@ -140,11 +148,58 @@ class QueryQueue:
             raise QueueFull("too many of your queries are waiting; try again later")
         self._by_account[account] += 1
         try:
-            return await run_limited(self.limiter, function, *args, **kwargs)
+            with quick_switching():
+                return await run_limited(self.limiter, function, *args, **kwargs)
         finally:
             self._by_account[account] -= 1
             if not self._by_account[account]:
                 del self._by_account[account]
+
+
+class Turnstile:
+    """Admits a few requests in each iteration of the event loop, in the order of their arrival.
+
+    Without it, a bet would wait in each of its steps for all queries that arrived meanwhile. While
+    requests wait here, and a moment longer, threads are switched more often.
+    """
+
+    def __init__(self, per_iteration: int = QUERIES_PER_ITERATION) -> None:
+        self._per_iteration, self._admitted, self._crowded_until = per_iteration, 0, 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> None:
+        """Return at once or in a later iteration of the event loop."""
+        loop = asyncio.get_running_loop()
+        if not self._admitted:
+            loop.call_soon(self._next_iteration, loop)
+        if self._admitted < self._per_iteration:
+            self._admitted += 1
+            return
+        if not self._crowded_until:
+            begin_quick_switching()
+            loop.call_later(CROWDED_SECONDS, self._relax, loop)
+        self._crowded_until = loop.time() + CROWDED_SECONDS
+        future = loop.create_future()
+        self._waiting.append(future)
+        await future
+
+    def _next_iteration(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._admitted = 0
+        while self._waiting and self._admitted < self._per_iteration:
+            future = self._waiting.popleft()
+            if not future.done():  # cancelled, if the client has gone
+                future.set_result(None)
+                self._admitted += 1
+        if self._admitted:
+            loop.call_soon(self._next_iteration, loop)
+
+    def _relax(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Switch threads less often again, if no request had to wait for some time."""
+        if loop.time() < self._crowded_until:
+            loop.call_at(self._crowded_until, self._relax, loop)
+        else:
+            self._crowded_until = 0.0
+            end_quick_switching()
 
 
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

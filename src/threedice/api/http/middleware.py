@@ -99,16 +99,18 @@ def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
     return middleware
 
 
-def skip_router(router: ASGIApp, send_command: HTTPRouteHandler) -> ASGIApp:
+def skip_router(router: ASGIApp, send_command: HTTPRouteHandler, context: ServerContext) -> ASGIApp:
     """Call the handler of table commands directly, and the router for everything else.
 
     Nearly all requests are bets, and routing is a large part of their cost (ADR 20). The check, the
-    handler and the exception handler are those that the router would call.
+    handler and the exception handler are those that the router would call. All other requests pass
+    a turnstile, so that bets do not wait for a flood of them (ADR 30).
     """
 
     async def route(scope: Scope, receive: Receive, send: Send) -> None:
         match = _COMMANDS_PATH.fullmatch(scope["path"])
         if match is None or scope["type"] != ScopeType.HTTP or scope["method"] != "POST":
+            await context.turnstile.enter()
             await router(scope, receive, send)
             return
         scope["route_handler"], scope["path_params"] = send_command, {"table": match[1]}

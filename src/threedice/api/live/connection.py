@@ -93,6 +93,7 @@ async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
     except Exception as error:
         await reject_handshake(error, socket.scope, socket.receive, socket.send)
         return
+    await context.turnstile.enter()
     await serve_socket(context.hub, subscriber, after, socket.receive, socket.send)
 
 
