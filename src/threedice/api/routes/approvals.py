@@ -27,8 +27,8 @@ from threedice.api.routes.commands import (
     build_account_command,
     build_table_command,
     check_currency,
-    check_table_setup,
     check_rate_limit,
+    check_table_setup,
     execute_command,
     json_response,
 )
