@@ -18,9 +18,25 @@ pytestmark = pytest.mark.anyio
 
 
 async def establish(house: HouseApp, **timing: float) -> httpx.Response:
-    """Set up a table that the house deals with some times."""
+    """Set up a table that the house deals with some times, with the approval of a second person."""
     command = {"type": "EstablishTable", "game": GAME, "dealt_by_house": timing}
-    return await house.send("shift-manager", command, table="machine")
+    body = {"command": command, "reason": "a new machine"}
+    request = await house.client("pit-manager").post("/api/tables/machine/requests", json=body)
+    if request.status_code != 201:
+        return request
+    path = f"/api/requests/{request.json()['id']}/approve"
+    return await house.client("shift-manager").post(path, json={})
+
+
+@pytest.mark.parametrize("who", ["pit-manager", "shift-manager"])
+async def test_too_short_betting_is_refused_without_a_request_too(
+    house: HouseApp, who: str
+) -> None:
+    timing = {"betting_seconds": 0, "closing_seconds": 0, "showing_seconds": 0}
+    command = {"type": "EstablishTable", "game": GAME, "dealt_by_house": timing}
+    refused = await house.send(who, command, table="machine")
+    assert problem_code(refused) in ("door/second-person", "floor/too-quick")
+    assert house.store.head("table/machine").version == 0
 
 
 def allow_betting_time(house: HouseApp, seconds: float) -> None:

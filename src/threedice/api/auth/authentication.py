@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from threedice.api.context import ServerContext
-    from threedice.api.http.limits import Allowance
+    from threedice.api.http.limits import RateAllowance
     from threedice.api.http.requests import HouseRequest
     from threedice.identity import AccessChange, IdentityService
 
@@ -110,7 +110,7 @@ def check_query_rate(request: HouseRequest, caller: Caller | None) -> None:
         raise HttpProblem(429, "door/rate", seconds=ceil(seconds))
 
 
-def _state_rate_limit(request: HouseRequest, allowance: Allowance) -> None:
+def _state_rate_limit(request: HouseRequest, allowance: RateAllowance) -> None:
     limit, remaining, reset_seconds = allowance
     request.scope["state"][RATE_LIMIT_HEADERS] = [
         (b"ratelimit-limit", b"%d" % limit),

@@ -76,11 +76,11 @@ class RateLimiter:
         self._buckets[key] = (tokens - count, now)
         return 0.0
 
-    def allowance(self, key: str) -> Allowance:
+    def allowance(self, key: str) -> RateAllowance:
         """Return the size of a bucket, the whole tokens left, and the seconds until it is full."""
         tokens, counted_at = self._buckets.get(key, (self._capacity, 0.0))
         tokens = min(self._capacity, tokens + (self._clock() - counted_at) * self._rate)
-        return Allowance(
+        return RateAllowance(
             int(self._capacity), int(tokens), ceil((self._capacity - tokens) / self._rate)
         )
 
@@ -96,7 +96,7 @@ class RateLimiter:
             self._buckets.clear()
 
 
-class Allowance(NamedTuple):
+class RateAllowance(NamedTuple):
     """A caller's allowance of requests, as the `RateLimit` headers state it."""
 
     limit: int
@@ -116,12 +116,12 @@ class QueryLimits:
         self._accounts, self._addresses = limiter(1), limiter(ADDRESS_RATE_FACTOR)
         self._strangers = limiter(STRANGER_RATE_FACTOR)
 
-    def take_address(self, address: str) -> tuple[float, Allowance | None]:
+    def take_address(self, address: str) -> tuple[float, RateAllowance | None]:
         """Count a query of an address; return the seconds to wait, and what is left if none is."""
         seconds = self._addresses.take(address)
         return seconds, self._addresses.allowance(address) if seconds else None
 
-    def take(self, account: str | None, address: str) -> tuple[float, Allowance]:
+    def take(self, account: str | None, address: str) -> tuple[float, RateAllowance]:
         """Count a query of an account, or of a stranger at an address."""
         limiter, key = (self._strangers, address) if account is None else (self._accounts, account)
         return limiter.take(key), limiter.allowance(key)
