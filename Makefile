@@ -82,6 +82,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/log.py
 	$(BIN)/python benchmarks/long_log.py
 	$(BIN)/python benchmarks/over_http.py
+	$(BIN)/python benchmarks/query_flood.py
 	$(BIN)/python benchmarks/fan_out.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/simulation.py

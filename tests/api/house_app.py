@@ -157,6 +157,7 @@ async def open_house_app(
     policy: IdentityPolicy | None = None,
     store: Store | None = None,
     commands_per_second: int = 100_000,
+    queries_per_second: int = 100_000,
     clock: Any = None,
     **settings: Any,
 ) -> AsyncIterator[HouseApp]:
@@ -171,7 +172,7 @@ async def open_house_app(
             context = ServerContext(
                 house,
                 identity,
-                house_config(commands_per_second),
+                house_config(commands_per_second, queries_per_second),
                 hub=Hub(house, ServerMetrics(house)),
                 **{"origins": (ORIGIN,), "secure": False, **settings},
             )
@@ -205,7 +206,7 @@ def reuse_app(context: ServerContext) -> Iterator[tuple[ServerContext, Litestar]
     _idle_apps.append((kept, app))
 
 
-def house_config(commands_per_second: int) -> HouseConfig:
+def house_config(commands_per_second: int, queries_per_second: int) -> HouseConfig:
     """Describe a house with one table."""
     table = TableConfig(
         game=GAME, chips=[5], float=0, limits=TableLimitsConfig(minimum=5, maximum=100)
@@ -214,7 +215,9 @@ def house_config(commands_per_second: int) -> HouseConfig:
         name="Test house",
         currency="SGD",
         time_zone="Asia/Singapore",
-        policies=HousePolicies(commands_per_second=commands_per_second),
+        policies=HousePolicies(
+            commands_per_second=commands_per_second, queries_per_second=queries_per_second
+        ),
         tables={"1": table},
     )
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
 
 TABLE = "pit-1"
+FREE_PORT = ListenAddress(port=0)
 FOR_EVER = 4_000_000_000_000_000
 HOUSE_CONFIG = HouseConfig(
     name="The test house",
@@ -148,11 +149,14 @@ class LiveServer:
 
 @asynccontextmanager
 async def serve_house(
-    folder: Path, *, url: str = "", config: HouseConfig = HOUSE_CONFIG
+    folder: Path,
+    *,
+    url: str = "",
+    config: HouseConfig = HOUSE_CONFIG,
+    address: ListenAddress = FREE_PORT,
 ) -> AsyncIterator[LiveServer]:
     """Serve a house on a free port until the context ends."""
     url = url or f"sqlite:///{folder / 'house.sqlite'}"
-    address = ListenAddress(port=0)
     settings = ServerSettings(url, config, address, password_cost=TEST_COST)
     with bind_socket(address) as listening_socket:
         async with AsyncExitStack() as exits:

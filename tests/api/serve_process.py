@@ -24,6 +24,7 @@ time_zone = "Asia/Singapore"
 [policies]
 totp_for_staff = false
 commands_per_second = 10000
+queries_per_second = 10000
 [tables.pit-1]
 game = "sg-rws-tai-sai-v6/a"
 mode = "record"

@@ -73,6 +73,9 @@ def test_documented_house_file_is_valid(tmp_path: Path) -> None:
         ("[policies]", "[policies]\nlongest_hours = -1", "policies.longest_hours"),
         ("betting_seconds = 25", "betting = 25", "dealt_by_house"),
         ("[policies]", "[authority]\nruling_alone = -1\n[policies]", "authority.ruling_alone"),
+        ("betting_seconds = 25", "betting_seconds = 14.9", "tables.machine-1"),
+        ("betting_seconds = 25", "betting_seconds = nan", "tables.machine-1"),
+        ("[policies]", "[policies]\nshortest_betting_seconds = 0", "shortest_betting_seconds"),
     ],
 )
 def test_invalid_setting_is_reported_with_its_key(

@@ -35,6 +35,8 @@ currency = "SGD"
 time_zone = "Asia/Singapore"
 [policies]
 commands_per_second = 10000
+queries_per_second = 10000
+shortest_betting_seconds = 1
 [tables.pit-1]
 game = "sg-rws-tai-sai-v6/a"
 mode = "record"

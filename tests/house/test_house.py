@@ -29,7 +29,12 @@ from threedice.house.audit.auditor import audit
 from threedice.house.commands import EstablishTable
 from threedice.house.dealer.automatic import AutomaticDealer
 from threedice.house.house import House
-from threedice.house.interpreter import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
+from threedice.house.interpreter import (
+    GC_THRESHOLDS,
+    QUERY_SWITCH_INTERVAL_SECONDS,
+    SWITCH_INTERVAL_SECONDS,
+    quick_switching,
+)
 from threedice.house.live_stream import load_stream
 from threedice.log.proof.checkpoints import signed_heads
 from threedice.log.proof.keys import read_public_keys
@@ -390,6 +395,16 @@ async def test_interpreter_settings_are_restored_when_the_last_of_several_houses
         assert gc.get_threshold() == GC_THRESHOLDS
         assert sys.getswitchinterval() == SWITCH_INTERVAL_SECONDS
     assert gc.get_threshold() == before
+    assert sys.getswitchinterval() == turn
+
+
+async def test_serving_house_switches_threads_more_often_while_queries_run(tmp_path: Path) -> None:
+    with quick_switching():
+        turn = sys.getswitchinterval()  # outside a house nothing changes
+    async with House("memory:", store=MemoryStore(), state_dir=tmp_path):
+        with quick_switching(), quick_switching():
+            assert sys.getswitchinterval() == pytest.approx(QUERY_SWITCH_INTERVAL_SECONDS)
+        assert sys.getswitchinterval() == SWITCH_INTERVAL_SECONDS
     assert sys.getswitchinterval() == turn
 
 

@@ -37,6 +37,8 @@ time_zone = "Asia/Singapore"
 [policies]
 totp_for_staff = false
 commands_per_second = 10000
+queries_per_second = 10000
+shortest_betting_seconds = 1
 idle_minutes = 600
 dealer_locks_after_minutes = 600
 """

@@ -153,7 +153,7 @@ async function outcomeOf(key: string): Promise<CommandStatusView> {
     try {
       return await get("/api/commands/{key}", { at: { key }, background: true });
     } catch (error) {
-      if (!(error instanceof Trouble) || !error.isUnsettled) throw error;
+      if (!(error instanceof Trouble) || !(error.isUnsettled || error.status === 429)) throw error;
       await pause(1000);
     }
   }

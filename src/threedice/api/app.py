@@ -13,12 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-from litestar import Litestar, MediaType, Request, Response, Router, get
+from litestar import Litestar, Request, Response, Router, get
 from litestar.datastructures import State
 
 from threedice.api.auth.authentication import check_request
 from threedice.api.context import ServerContext, handler_dependencies
+from threedice.api.http.answer_cache import (
+    REVALIDATED,
+    Answer,
+    make_answer,
+    revalidated_response,
+)
 from threedice.api.http.middleware import add_middleware, skip_router
 from threedice.api.http.openapi import build_document
 from threedice.api.http.problems import HttpProblem, handle_error
@@ -68,7 +73,7 @@ def make_app(context: ServerContext) -> Litestar:
         openapi_config=None,
         logging_config=None,
     )
-    app.asgi_handler = add_middleware(skip_router(app.asgi_handler, send_command), context)
+    app.asgi_handler = add_middleware(skip_router(app.asgi_handler, send_command, context), context)
     return app
 
 
@@ -76,14 +81,13 @@ def _load_files() -> None:
     """Load the files that requests need, so that none of them waits for a file descriptor."""
     screen_files()
     shipped_games()
-    _encoded_document()  # contains the version of the installed package
+    _document()  # contains the version of the installed package
 
 
-@get("/api/openapi.json", name="read-openapi")
-async def read_openapi() -> Response[dict[str, Any]]:
+@get("/api/openapi.json", name="read-openapi", opt=REVALIDATED)
+async def read_openapi(request: HouseRequest) -> Response[dict[str, Any]]:
     """Read the OpenAPI document."""
-    document: Any = _encoded_document()
-    return Response(document, media_type=MediaType.JSON)
+    return revalidated_response(request, _document())
 
 
 API_HANDLERS: Final = (*ROUTE_HANDLERS, read_openapi)
@@ -91,8 +95,8 @@ API_HANDLERS: Final = (*ROUTE_HANDLERS, read_openapi)
 
 
 @cache
-def _encoded_document() -> bytes:
-    return msgspec.json.encode(build_document(API_HANDLERS))
+def _document() -> Answer:
+    return make_answer(build_document(API_HANDLERS))
 
 
 # --- screens ------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from threedice.errors import InvalidInput, RulebookError, UnknownName
+from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
 from threedice.house.allowances import HouseAmounts
 from threedice.house.authority import ConfiguredTable
 from threedice.house.commands import EstablishTable
+from threedice.house.decisions import require_betting_time
 from threedice.house.events import Timing
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
@@ -77,6 +78,8 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
     requests_expire_after_minutes: Minutes = 10
     approver_after_hours: Annotated[int, msgspec.Meta(ge=1, le=720)] = 24
     commands_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20
+    queries_per_second: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 50
+    shortest_betting_seconds: Annotated[float, msgspec.Meta(ge=0.05, le=3600)] = 15.0
     staff_may_play: bool = False
 
 
@@ -122,7 +125,8 @@ def _check_config(config: HouseConfig, file: str) -> None:
             raise RulebookError(file, f"tables.{name}", problem, "choose another name")
         try:
             check_table(table)
-        except (InvalidInput, UnknownName, RulebookError) as error:
+            require_betting_time(table.dealt_by_house, config.policies.shortest_betting_seconds)
+        except (InvalidInput, Refusal, UnknownName, RulebookError) as error:
             remedy = "see `threedice rulebooks show` and docs/how-to/house-file.md"
             raise RulebookError(file, f"tables.{name}", str(error), remedy) from None
 

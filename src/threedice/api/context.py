@@ -11,8 +11,15 @@ from litestar.di import NamedDependency, Provide
 from litestar.params import SkipValidation
 
 from threedice.api.auth.authentication import AssignmentCache, Caller
+from threedice.api.http.answer_cache import AnswerCache
 from threedice.api.http.fair_queue import FairQueue
-from threedice.api.http.limits import ADDRESS_RATE_FACTOR, RateLimiter
+from threedice.api.http.limits import (
+    ADDRESS_RATE_FACTOR,
+    QueryLimits,
+    QueryQueue,
+    RateLimiter,
+    Turnstile,
+)
 from threedice.api.http.requests import HouseRequest
 from threedice.house.authority import Authority
 
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from threedice.api.http.metrics import ServerMetrics
     from threedice.api.live.hub import Hub
     from threedice.house.house import House
+    from threedice.house.reports.round_index import RoundIndex
     from threedice.identity import IdentityService
 
 
@@ -41,9 +49,8 @@ MAX_WAITING_SIGN_INS: Final = 400
 """Maximum number of calls that wait for the throttle, and of those that wait to hash a password."""
 
 MAX_CONCURRENT_SLOW: Final = 2
-"""Maximum number of concurrent password hashes, and of concurrent history queries."""
+"""Maximum number of concurrent password hashes."""
 
-_slow_work_limiter: Final = partial(CapacityLimiter, MAX_CONCURRENT_SLOW)
 _fair_queue: Final = partial(FairQueue, MAX_CONCURRENT_SLOW, MAX_WAITING_SIGN_INS)
 
 
@@ -54,7 +61,8 @@ class ServerContext:
     `origins` are the URLs under which browsers reach it, such as `https://pit.example`; cross-site
     requests from others are rejected. `secure`: browsers reach it over TLS. `behind_proxy`: a
     trusted proxy appends the client's address to `X-Forwarded-For`. `table_ids` caches known
-    tables.
+    tables. `history` is a queue of its own for queries that scan the log, so that the shorter ones
+    in `queries` do not wait for them.
     """
 
     house: House
@@ -72,7 +80,12 @@ class ServerContext:
     authority: Authority = field(init=False)
     throttle_queue: FairQueue = field(default_factory=_fair_queue)
     hashing_queue: FairQueue = field(default_factory=_fair_queue)
-    history_limiter: CapacityLimiter = field(default_factory=_slow_work_limiter)
+    query_limits: QueryLimits = field(init=False)
+    turnstile: Turnstile = field(default_factory=Turnstile)
+    queries: QueryQueue = field(default_factory=QueryQueue)
+    history: QueryQueue = field(default_factory=QueryQueue)
+    answers: AnswerCache = field(init=False)
+    round_indexes: dict[str, RoundIndex] = field(default_factory=dict)
     verification_limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1))
     table_ids: set[str] = field(default_factory=set)
 
@@ -81,9 +94,12 @@ class ServerContext:
             raise ValueError("a server needs at least one origin")
         self.origins = tuple(origin.lower().rstrip("/") for origin in self.origins)
         self.hosts = frozenset(origin.partition("://")[2] for origin in self.origins)
-        rate, clock = self.config.policies.commands_per_second, self.house.runtime.monotonic
+        policies, clock = self.config.policies, self.house.runtime.monotonic
+        rate = policies.commands_per_second
         self.account_limiter = RateLimiter(rate, clock)
         self.address_limiter = RateLimiter(rate * ADDRESS_RATE_FACTOR, clock)
+        self.query_limits = QueryLimits(policies.queries_per_second, clock)
+        self.answers = AnswerCache(self.metrics.count_answer)
         self.assignments = AssignmentCache(self.identity)
         self.authority = Authority(self.config.authority)
 

@@ -49,5 +49,8 @@ class Database(Protocol):
         earlier write has failed.
         """
 
+    def erase_traces(self) -> None:
+        """Remove what was deleted or replaced from the files too, where the database allows it."""
+
     def close(self) -> None:
         """Close all connections."""

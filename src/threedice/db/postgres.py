@@ -131,6 +131,12 @@ class PostgresDatabase:
 
         return self._run_pooled(transaction, writing=not even_if_failed)
 
+    def erase_traces(self) -> None:
+        """Do nothing: PostgreSQL keeps old rows and its log until it needs the space.
+
+        See docs/security.md for what an operator can do.
+        """
+
     def connect(self, locks: Sequence[str] = ()) -> PostgresConnection:
         """Connect outside the pool and take advisory locks, shared with others.
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
 
+ERASURE_TIMEOUT_SECONDS: Final = 0.2
+"""How long an erasure waits for reads that began before it."""
+
 MIN_SQLITE_VERSION: Final = (3, 37, 0)
 """First SQLite version with STRICT tables."""
 
@@ -95,6 +98,7 @@ class SqliteDatabase:
         self._path = ":memory:" if path is None else str(path)
         self._connect, self._single_connection = connect, single_connection or path is None
         self._wal_checkpoint_every, self.rows_since_checkpoint = wal_checkpoint_every, 0
+        self._has_traces = False
         # SQLite alone would let concurrent writers of this process poll until its busy timeout.
         self.write_lock = RLock()
         self._closed = False
@@ -137,6 +141,8 @@ class SqliteDatabase:
             if self.rows_since_checkpoint >= self._wal_checkpoint_every:
                 self.checkpoint_wal("PASSIVE")
                 self.rows_since_checkpoint = 0
+            if self._has_traces:
+                self._truncate_wal(wait_seconds=0)
             with self._translate_errors("written"):
                 return _run_transaction(self.writers[0 if durable else -1], work)
 
@@ -148,6 +154,26 @@ class SqliteDatabase:
         """
         with self.write_lock, self._translate_errors("written"):
             list(self.writers[0].execute(f"PRAGMA wal_checkpoint({mode})"))
+
+    def erase_traces(self) -> None:
+        """Remove deleted data from the write-ahead log; `secure_delete` overwrites it in the file.
+
+        A read that began before, such as a backup, may need the old pages of the log. Then they are
+        removed before the next transaction after it.
+        """
+        with self.write_lock:
+            self._has_traces = True
+            self._truncate_wal(wait_seconds=ERASURE_TIMEOUT_SECONDS)
+
+    def _truncate_wal(self, wait_seconds: float) -> None:
+        with self._translate_errors("written"):
+            writer = self.writers[0]
+            list(writer.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1000)}"))
+            try:
+                ((is_busy, *_),) = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                set_common_pragmas(writer)
+            self._has_traces = bool(is_busy)
 
     def close(self) -> None:
         """Close all connections."""

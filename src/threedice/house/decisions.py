@@ -57,6 +57,8 @@ HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/nothing-to-recover": "no round of this table needs recovery",
     "floor/dealt-by-house": "the house deals this table; {step} is reserved for the house",
     "floor/player-only": "the house deals this table; only the player may send {step}",
+    "floor/too-quick": "betting for {seconds} seconds is too short at a table that the house deals;"
+    " this house allows no less than {shortest}",
 }
 
 _DICE_CONSEQUENCES: Final = ("void-round", "continue-if-conclusive", "throw-again")
@@ -170,6 +172,17 @@ def establish_table(
         approved_by=optional_second_person(command),
     )
     return [(event,)]
+
+
+def require_betting_time(timing: house_events.Timing | None, shortest_seconds: float) -> None:
+    """Refuse an automatic table whose rounds would be too short, and fill the log.
+
+    The limit is a policy of the house, which the log does not contain: it applies to new tables.
+    """
+    # negated, because a comparison with NaN is false
+    if timing is not None and not timing.betting_seconds >= shortest_seconds:
+        seconds, shortest = timing.betting_seconds, shortest_seconds
+        raise _refuse("floor/too-quick", seconds=f"{seconds:g}", shortest=f"{shortest:g}")
 
 
 def unknown_game_refusal(error: UnknownName | InvalidInput | RulebookError) -> Refusal:

@@ -2,11 +2,15 @@
 
 Garbage collection: tables, bets and results live for hours and contain no reference cycles.
 Python's default thresholds scan them every few hundred bets, which costs a fifth of a server's
-throughput and as much of an audit's, so the thresholds are raised.
+throughput and as much of an audit's, so the thresholds are raised. The first is not raised further,
+because connections do leave cycles: collecting 200,000 new objects at once stops the server for a
+fifth of a second.
 
-Thread switching: the writer thread needs the GIL only for a moment per batch. With the default
-switch interval the disk would be idle while the thread waits for the GIL, so a serving process uses
-a shorter one.
+Thread switching: the writer thread needs the GIL for a moment before and after each statement, and
+waits for the switch interval each time that the event loop or a query is busy. So a serving process
+uses a shorter interval than Python's five milliseconds. While there are many queries or slow ones,
+it is shorter still, because a bet would wait up to 0.2 seconds behind them. With bets alone that
+would cost a quarter of the throughput (benchmarks/query_flood.py, benchmarks/over_http.py).
 """
 
 from __future__ import annotations
@@ -20,15 +24,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GC_THRESHOLDS = (200_000, 10, 100)
+GC_THRESHOLDS = (20_000, 10, 1_000)
 SWITCH_INTERVAL_SECONDS = 0.001
+QUERY_SWITCH_INTERVAL_SECONDS = 0.0001
 
 
 class _SavedSettings:
     """Users of each setting in this process; the first applies it, the last restores it."""
 
     lock = Lock()
-    serving_count = reduced_gc_count = 0
+    serving_count = reduced_gc_count = query_count = 0
     threshold: tuple[int, int, int]
     switch_interval: float
 
@@ -55,6 +60,33 @@ def serving_settings() -> Iterator[None]:
             _SavedSettings.serving_count -= 1
             if not _SavedSettings.serving_count:
                 sys.setswitchinterval(_SavedSettings.switch_interval)
+                _SavedSettings.query_count = 0  # a closed event loop may have left some
+
+
+@contextmanager
+def quick_switching() -> Iterator[None]:
+    """Switch threads more often until the last user leaves, in a process that serves."""
+    begin_quick_switching()
+    try:
+        yield
+    finally:
+        end_quick_switching()
+
+
+def begin_quick_switching() -> None:
+    """Switch threads more often, until `end_quick_switching` is called as often as this."""
+    with _SavedSettings.lock:
+        _SavedSettings.query_count += 1
+        if _SavedSettings.serving_count:
+            sys.setswitchinterval(QUERY_SWITCH_INTERVAL_SECONDS)
+
+
+def end_quick_switching() -> None:
+    """Take back one call of `begin_quick_switching`."""
+    with _SavedSettings.lock:
+        _SavedSettings.query_count = max(_SavedSettings.query_count - 1, 0)
+        if _SavedSettings.serving_count and not _SavedSettings.query_count:
+            sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
 
 
 @contextmanager

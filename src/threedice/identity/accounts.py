@@ -181,6 +181,7 @@ class Accounts:
             record_security_event(run, "account-forgotten", account, by)
 
         self._context.transact(work)
+        self._context.database.erase_traces()
 
     def reset_password(
         self, account: str, *, password: str | None = None, by: str = CONSOLE

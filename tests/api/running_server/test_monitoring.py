@@ -282,7 +282,7 @@ async def test_flood_of_malformed_requests_is_summarised_in_the_journal(
     with open_test_journal(clock=lambda: now[0]) as stream:
         await send_malformed(server, MALFORMED[message], FLOOD)
         first = decode_lines(stream)
-        now[0] += 1.0
+        now[0] += 10.0
         await send_malformed(server, MALFORMED[message])
         then = decode_lines(stream)[len(first) :]
     assert 0 < len(first) < 5
@@ -311,10 +311,21 @@ async def test_suppressed_journal_lines_are_counted_at_the_next_line_or_at_the_e
     assert written + journal_lines[-3]["lines"] + journal_lines[-1]["lines"] == FLOOD + 1
 
 
-def test_defects_and_journal_lines_about_the_house_are_never_suppressed() -> None:
+def test_journal_lines_about_the_house_are_never_suppressed() -> None:
+    with open_test_journal(clock=lambda: 0.0) as stream:
+        for _ in range(FLOOD):
+            journal.warn("suspended", cause="disk")
+    assert len(decode_lines(stream)) == FLOOD
+
+
+def test_repeated_defect_is_summarised_and_another_defect_is_not() -> None:
     with open_test_journal(clock=lambda: 0.0) as stream:
         for _ in range(FLOOD):
             journal.warn("defect", ValueError())
-            journal.warn("suspended", cause="disk")
             logging.getLogger("uvicorn.error").error("Exception in ASGI application")
-    assert len(decode_lines(stream)) == 3 * FLOOD
+        journal.warn("defect", KeyError())
+    lines = decode_lines(stream)
+    assert len(lines) <= 4 * journal.LINES_AT_ONCE
+    assert lines[-1]["error"] == "KeyError"
+    counted = sum(line["lines"] for line in lines if line["what"] == "lines-suppressed")
+    assert counted == 2 * (FLOOD - journal.LINES_AT_ONCE)

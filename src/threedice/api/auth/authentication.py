@@ -1,10 +1,11 @@
 """Resolve session cookies and API tokens to callers, with a cache of their assignments.
 
-`check_request` runs before every operation of the API.
+`check_request` runs before every operation of the API. It also limits the rate of queries.
 """
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from threedice.api.auth.authorisation import can_use
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
-from threedice.api.http.requests import check_parameters
+from threedice.api.http.requests import RATE_LIMIT_HEADERS, check_parameters
 from threedice.identity import Account, Assignment, SessionState
 from threedice.identity.displays import DISPLAY_PREFIX
 from threedice.identity.roles import is_staff
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from threedice.api.context import ServerContext
+    from threedice.api.http.limits import RateAllowance
     from threedice.api.http.requests import HouseRequest
     from threedice.identity import AccessChange, IdentityService
 
@@ -29,6 +31,11 @@ BEARER_PREFIX: Final = "bearer "
 MAX_WARM_TOKENS: Final = 20_000
 ASSIGNMENT_CACHE_MICROSECONDS: Final = 5_000_000
 MAX_CACHED_ASSIGNMENTS: Final = 5_000
+
+OPERATIONS_WITH_OWN_LIMITS: Final = frozenset(
+    {"send-command", "send-account-command", "sign-in", "unlock"}
+)
+"""Operations that are not counted as queries."""
 
 _warm_tokens: dict[int, str] = {}
 """Hashes of tokens resolved before, with the account id for staff and '' for players.
@@ -61,7 +68,7 @@ async def check_request(request: HouseRequest) -> None:
 
 
 async def require_permission(request: HouseRequest) -> None:
-    """Authenticate the caller of a handler, and reject one who may not use it.
+    """Authenticate the caller of a handler, and reject one who may not use it or asks too often.
 
     The caller becomes the `user` of the request, the token its `auth`. This is a `before_request`
     hook and not a guard, because Litestar copies the handler for every call of a guard.
@@ -70,11 +77,46 @@ async def require_permission(request: HouseRequest) -> None:
     if scope["method"] == "OPTIONS":
         return
     is_background = b"threedice-background" in request.raw_headers
+    operation = scope["route_handler"].name
+    is_query = operation not in OPERATIONS_WITH_OWN_LIMITS
+    if is_query:
+        check_address_rate(request)  # first, because an unknown token costs a database query
     caller, token = await authenticate_headers(
         request.context, request.raw_headers, touch=not is_background
     )
     scope["user"], scope["auth"] = caller, token
-    check_permission(caller, scope["route_handler"].name, scope["path_params"].get("table"))
+    if is_query:
+        check_query_rate(request, caller)
+    check_permission(caller, operation, scope["path_params"].get("table"))
+
+
+def check_address_rate(request: HouseRequest) -> None:
+    """Reject a query that exceeds the rate limit of its address."""
+    seconds, allowance = request.context.query_limits.take_address(request.client_address)
+    if allowance is not None:
+        _state_rate_limit(request, allowance)
+        raise HttpProblem(429, "door/rate", seconds=ceil(seconds))
+
+
+def check_query_rate(request: HouseRequest, caller: Caller | None) -> None:
+    """Reject a query that exceeds the rate limit of its account, or of strangers at its address.
+
+    The response states the limit either way.
+    """
+    account = caller.account.id if caller else None
+    seconds, allowance = request.context.query_limits.take(account, request.client_address)
+    _state_rate_limit(request, allowance)
+    if seconds:
+        raise HttpProblem(429, "door/rate", seconds=ceil(seconds))
+
+
+def _state_rate_limit(request: HouseRequest, allowance: RateAllowance) -> None:
+    limit, remaining, reset_seconds = allowance
+    request.scope["state"][RATE_LIMIT_HEADERS] = [
+        (b"ratelimit-limit", b"%d" % limit),
+        (b"ratelimit-remaining", b"%d" % remaining),
+        (b"ratelimit-reset", b"%d" % reset_seconds),
+    ]
 
 
 def check_permission(caller: Caller | None, operation: str, table: str | None) -> None:

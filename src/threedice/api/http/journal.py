@@ -2,7 +2,8 @@
 
 Lines are JSON, or plain text on a terminal. They contain ids, codes and figures, but no secrets,
 no names and no addresses; of an exception only its type and where it was raised, never its message.
-Lines that strangers can cause at will are limited in rate, and the omitted ones are counted.
+Lines that a client may cause at will, which are all but those about the house, are limited in rate
+by kind, and the omitted ones are counted.
 """
 
 from __future__ import annotations
@@ -37,13 +38,9 @@ _DEFECT_ATTRIBUTES: Final = ("kind", "place")
 QUIET_LOGGERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "litestar", "asyncio")
 """Loggers of libraries, of which only warnings and errors are written."""
 
-MALFORMED_REQUEST_MESSAGES: Final = frozenset(
-    {"Invalid HTTP request received.", "Unsupported upgrade request."}
-)
-"""uvicorn's messages about requests that it cannot parse: anybody can cause them at any rate."""
-
-MALFORMED_REQUESTS_PER_SECOND: Final = 1.0
-"""Rate limit for each of these messages."""
+LINES_PER_SECOND: Final = 0.1
+LINES_AT_ONCE: Final = 3
+"""Limits for lines of the same kind: a few at once, and then six per minute."""
 
 
 def write(what: str, **facts: object) -> None:
@@ -90,20 +87,22 @@ def close_journal(handler: logging.Handler) -> None:
 
 
 class JournalHandler(logging.StreamHandler[TextIO]):
-    """Writes records to a stream, those about malformed requests at a limited rate only.
+    """Writes records to a stream, errors and the records of libraries at a limited rate only.
 
-    The next line, of whatever kind, is preceded by the number of lines that were suppressed.
+    uvicorn for example warns of each malformed request. The next line, of whatever kind, is
+    preceded by the number of lines that were suppressed.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float]) -> None:
         super().__init__(stream)
-        self._limiter = RateLimiter(MALFORMED_REQUESTS_PER_SECOND, clock)
+        self._limiter = RateLimiter(LINES_PER_SECOND, clock, burst=LINES_AT_ONCE)
         self._suppressed: Counter[str] = Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, or count it if there were too many of its kind."""
-        if _is_malformed_request(record) and self._limiter.take(record.msg):
-            self._suppressed[record.msg] += 1
+        kind = _limited_kind(record)
+        if kind and self._limiter.take(kind):
+            self._suppressed[str(record.msg).strip().partition("\n")[0]] += 1
             return
         self._write_suppressed()
         super().emit(record)
@@ -125,8 +124,17 @@ class JournalHandler(logging.StreamHandler[TextIO]):
         self._suppressed.clear()
 
 
-def _is_malformed_request(record: logging.LogRecord) -> bool:
-    return record.name == "uvicorn.error" and record.msg in MALFORMED_REQUEST_MESSAGES
+def _limited_kind(record: logging.LogRecord) -> str:
+    """Return the kind by which a record is limited, or '' for one about the house.
+
+    Records of a library are of one kind if the same statement logs them, whatever they contain;
+    errors if they were raised in the same place.
+    """
+    error_type, _, trace = record.exc_info or (None, None, None)
+    error = f"{error_type.__name__} {_error_location(trace)}" if error_type else ""
+    if record.name == _LOGGER.name:
+        return error and f"{record.msg} {error}"
+    return f"{record.pathname}:{record.lineno} {error}"
 
 
 class JournalFormatter(logging.Formatter):

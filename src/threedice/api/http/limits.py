@@ -1,32 +1,48 @@
 """Limits on clients: rates of requests and bytes, concurrent slow work.
 
-Commands are limited with token buckets, one per account and one per address; a bucket holds two
-seconds' worth, which allows bursts of bets.
+Commands and queries are limited with token buckets, one per account and one per address. A bucket
+holds two seconds' worth of commands, which allows bursts of bets, and four seconds' worth of
+queries, which allows a person to open several pages at once.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter, deque
 from functools import partial
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from math import ceil
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from threedice.errors import QueueFull
+from threedice.house.interpreter import begin_quick_switching, end_quick_switching, quick_switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyio import CapacityLimiter
-
 ADDRESS_RATE_FACTOR: Final = 50
 """Rate limit of an address in multiples of an account's: a whole gaming hall may share one."""
 
+STRANGER_RATE_FACTOR: Final = 10
+"""Rate limit of all callers of an address who are not signed in, in multiples of an account's."""
+
 BURST_SECONDS: Final = 2.0
+QUERY_BURST_SECONDS: Final = 4.0
 
 MAX_RATE_LIMITED_KEYS: Final = 50_000
 
 MAX_WAITING: Final = 100
 """Maximum number of calls that wait in `run_limited` for the same limiter."""
+
+QUERIES_PER_ITERATION: Final = 1
+"""How many requests other than commands begin in one iteration of the event loop."""
+
+CROWDED_SECONDS: Final = 0.2
+"""How long threads are switched more often after a request had to wait for its iteration."""
+
+MAX_QUERIES_PER_ACCOUNT: Final = 12
+"""Maximum number of slow queries of an account that wait or run: more than a browser sends."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,6 +76,14 @@ class RateLimiter:
         self._buckets[key] = (tokens - count, now)
         return 0.0
 
+    def allowance(self, key: str) -> RateAllowance:
+        """Return the size of a bucket, the whole tokens left, and the seconds until it is full."""
+        tokens, counted_at = self._buckets.get(key, (self._capacity, 0.0))
+        tokens = min(self._capacity, tokens + (self._clock() - counted_at) * self._rate)
+        return RateAllowance(
+            int(self._capacity), int(tokens), ceil((self._capacity - tokens) / self._rate)
+        )
+
     def _drop_full_buckets(self, now: float) -> None:
         """Drop the buckets that are full again; if there are none, drop all."""
         capacity, rate = self._capacity, self._rate
@@ -70,6 +94,112 @@ class RateLimiter:
         }
         if len(self._buckets) >= MAX_RATE_LIMITED_KEYS:
             self._buckets.clear()
+
+
+class RateAllowance(NamedTuple):
+    """A caller's allowance of requests, as the `RateLimit` headers state it."""
+
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+
+class QueryLimits:
+    """Rate limits of queries: of an account, of strangers at an address, and of an address."""
+
+    def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
+        def limiter(factor: int) -> RateLimiter:
+            return RateLimiter(
+                factor * per_second, clock, burst=factor * per_second * QUERY_BURST_SECONDS
+            )
+
+        self._accounts, self._addresses = limiter(1), limiter(ADDRESS_RATE_FACTOR)
+        self._strangers = limiter(STRANGER_RATE_FACTOR)
+
+    def take_address(self, address: str) -> tuple[float, RateAllowance | None]:
+        """Count a query of an address; return the seconds to wait, and what is left if none is."""
+        seconds = self._addresses.take(address)
+        return seconds, self._addresses.allowance(address) if seconds else None
+
+    def take(self, account: str | None, address: str) -> tuple[float, RateAllowance]:
+        """Count a query of an account, or of a stranger at an address."""
+        limiter, key = (self._strangers, address) if account is None else (self._accounts, account)
+        return limiter.take(key), limiter.allowance(key)
+
+
+class QueryQueue:
+    """Runs slow queries in a thread, one at a time, so that they leave the processor to bets.
+
+    An account that has too many in the queue is refused, so that it does not fill it.
+    """
+
+    def __init__(self) -> None:
+        self.limiter = CapacityLimiter(1)
+        self._by_account: Counter[str] = Counter()
+
+    async def run(
+        self, account: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a query of an account; raise `QueueFull` if too many wait, in all or of the account.
+
+        A query whose caller stops waiting is removed, unless it is running.
+        """
+        if self._by_account[account] >= MAX_QUERIES_PER_ACCOUNT:
+            raise QueueFull("too many of your queries are waiting; try again later")
+        self._by_account[account] += 1
+        try:
+            with quick_switching():
+                return await run_limited(self.limiter, function, *args, **kwargs)
+        finally:
+            self._by_account[account] -= 1
+            if not self._by_account[account]:
+                del self._by_account[account]
+
+
+class Turnstile:
+    """Admits a few requests in each iteration of the event loop, in the order of their arrival.
+
+    Without it, a bet would wait in each of its steps for all queries that arrived meanwhile. While
+    requests wait here, and a moment longer, threads are switched more often.
+    """
+
+    def __init__(self, per_iteration: int = QUERIES_PER_ITERATION) -> None:
+        self._per_iteration, self._admitted, self._crowded_until = per_iteration, 0, 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> None:
+        """Return at once or in a later iteration of the event loop."""
+        loop = asyncio.get_running_loop()
+        if not self._admitted:
+            loop.call_soon(self._next_iteration, loop)
+        if self._admitted < self._per_iteration:
+            self._admitted += 1
+            return
+        if not self._crowded_until:
+            begin_quick_switching()
+            loop.call_later(CROWDED_SECONDS, self._relax, loop)
+        self._crowded_until = loop.time() + CROWDED_SECONDS
+        future = loop.create_future()
+        self._waiting.append(future)
+        await future
+
+    def _next_iteration(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._admitted = 0
+        while self._waiting and self._admitted < self._per_iteration:
+            future = self._waiting.popleft()
+            if not future.done():  # cancelled, if the client has gone
+                future.set_result(None)
+                self._admitted += 1
+        if self._admitted:
+            loop.call_soon(self._next_iteration, loop)
+
+    def _relax(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Switch threads less often again, if no request had to wait for some time."""
+        if loop.time() < self._crowded_until:
+            loop.call_at(self._crowded_until, self._relax, loop)
+        else:
+            self._crowded_until = 0.0
+            end_quick_switching()
 
 
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -41,6 +41,9 @@ class ServerMetrics:
             buckets=COMMAND_SECONDS,
             registry=self.registry,
         )
+        self._answers = counter(
+            "threedice_answers", "Expensive queries, by whether the cache answered.", ["cached"]
+        )
         self._refused = counter("threedice_refusals", "Problem responses, by code.", ["code"])
         self._events: dict[type[Any], Counter] = {
             BetPlaced: counter("threedice_bets", "Bets made durable."),
@@ -61,6 +64,10 @@ class ServerMetrics:
         """Count an accepted command, and observe its duration since a monotonic time."""
         self._accepted(kind).inc()
         self._seconds.observe(self._monotonic() - started_at)
+
+    def count_answer(self, is_cached: bool) -> None:
+        """Count the answer to an expensive query, from the cache or not."""
+        self._answers.labels("yes" if is_cached else "no").inc()
 
     def count_refused(self, code: str) -> None:
         """Count a problem response by its code."""

@@ -15,7 +15,7 @@ from litestar.enums import ScopeType
 from threedice.api.auth.authentication import check_request, display_cookie, session_cookie
 from threedice.api.http.journal import REQUEST_ID
 from threedice.api.http.problems import HttpProblem, handle_error
-from threedice.api.http.requests import HouseRequest, parse_headers
+from threedice.api.http.requests import RATE_LIMIT_HEADERS, HouseRequest, parse_headers
 from threedice.names import TABLE_ID
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
             if scope["method"] == "HEAD":  # handled as GET, with the body left out
                 scope, send = {**scope, "method": "GET"}, _strip_body(send)
             is_api = path.startswith("/api") or path in MONITORING_PATHS
-            send = _add_headers(send, api_headers if is_api else page_headers)
+            headers = api_headers if is_api else page_headers
+            send = _add_headers(send, headers, scope["state"])
         try:
             check_host_and_origin(context, scope)
         except Exception as error:
@@ -98,16 +99,18 @@ def add_middleware(app: ASGIApp, context: ServerContext) -> ASGIApp:
     return middleware
 
 
-def skip_router(router: ASGIApp, send_command: HTTPRouteHandler) -> ASGIApp:
+def skip_router(router: ASGIApp, send_command: HTTPRouteHandler, context: ServerContext) -> ASGIApp:
     """Call the handler of table commands directly, and the router for everything else.
 
     Nearly all requests are bets, and routing is a large part of their cost (ADR 20). The check, the
-    handler and the exception handler are those that the router would call.
+    handler and the exception handler are those that the router would call. All other requests pass
+    a turnstile, so that bets do not wait for a flood of them (ADR 30).
     """
 
     async def route(scope: Scope, receive: Receive, send: Send) -> None:
         match = _COMMANDS_PATH.fullmatch(scope["path"])
         if match is None or scope["type"] != ScopeType.HTTP or scope["method"] != "POST":
+            await context.turnstile.enter()
             await router(scope, receive, send)
             return
         scope["route_handler"], scope["path_params"] = send_command, {"table": match[1]}
@@ -161,12 +164,19 @@ def _has_own_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> b
     return bool(session_cookie(context, headers) or display_cookie(context, headers))
 
 
-def _add_headers(send: Send, extra_headers: HeaderList) -> Send:
-    """Wrap `send` so that it adds headers to the response."""
+def _add_headers(send: Send, extra_headers: HeaderList, state: Mapping[str, Any]) -> Send:
+    """Wrap `send` so that it adds headers to the response, except those that it has already.
+
+    Besides the given headers it adds those about the rate limit, which the state of the request
+    has if the request was counted.
+    """
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *extra_headers]
+            own: Any = message["headers"]
+            names = {name for name, _ in own}
+            added = [header for header in extra_headers if header[0] not in names]
+            message["headers"] = [*own, *added, *state.get(RATE_LIMIT_HEADERS, ())]
         await send(message)
 
     return send_with_headers
@@ -199,4 +209,6 @@ async def reject_handshake(error: Exception, scope: Scope, receive: Receive, sen
         message["type"] = f"websocket.{message['type']}"
         await send(message)
 
-    await send_problem(error, scope, receive, _add_headers(send_to_handshake, API_HEADERS))
+    await send_problem(
+        error, scope, receive, _add_headers(send_to_handshake, API_HEADERS, scope["state"])
+    )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 REF_TEMPLATE: Final = "#/components/schemas/{name}"
-COMMON_PROBLEM_STATUSES: Final = (403, 421, 503)
+COMMON_PROBLEM_STATUSES: Final = (403, 421, 429, 503)
 BODY_PROBLEM_STATUSES: Final = (400, 408, 413, 415, 422)
 
 
@@ -151,7 +151,11 @@ def _document_info() -> dict[str, Any]:
         "summary": "Tables of games with three dice, players' accounts, staff and reports.",
         "description": (
             "Amounts are integers in minor units; times are microseconds of UTC since 1970. Errors "
-            "are RFC 9457 problems with a code, and a text in the language of `Accept-Language`."
+            "are RFC 9457 problems with a code, and a text in the language of `Accept-Language`. "
+            "Requests are limited in rate, per account and per address: `RateLimit-Limit` is how "
+            "many may come at once, `RateLimit-Remaining` how many are left, `RateLimit-Reset` the "
+            "seconds until all of them are available again. Above the limit the status is 429, "
+            "with `Retry-After`."
         ),
         "license": {"name": "MIT", "identifier": "MIT"},
     }
@@ -248,8 +252,10 @@ def _responses(
     if schema := named_schemas.get(f"{handler.name} response"):
         success["content"] = {"application/json": {"schema": schema}}
     problem = {"schema": {"$ref": REF_TEMPLATE.format(name="Problem")}}
+    not_modified = {"304": {"description": "Not modified: the client has this answer"}}
     return {
         str(handler.status_code): success,
+        **(not_modified if handler.opt.get("revalidated") else {}),
         **{
             str(status): {
                 "description": STATUS_TITLES[status],

@@ -38,6 +38,9 @@ BODY_TIMEOUT_SECONDS: Final = 10.0
 _HEADERS: Final = "threedice_headers"
 """The key of the parsed headers in the state of a request."""
 
+RATE_LIMIT_HEADERS: Final = "threedice_rate_limit"
+"""The key of the headers about the rate limit in the state of a request."""
+
 _TABLE_ID: Final = rf"^{TABLE_ID}\Z"
 _PLAYER_ID: Final = rf"^{ID_CHARACTER}{{1,100}}\Z"
 _KEY: Final = r"^[A-Za-z0-9._-]{1,100}\Z"

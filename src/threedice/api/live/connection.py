@@ -15,13 +15,18 @@ import msgspec
 from litestar import WebSocket, websocket
 from litestar.exceptions import WebSocketDisconnect
 
-from threedice.api.auth.authentication import authenticate_headers, check_permission
+from threedice.api.auth.authentication import (
+    authenticate_headers,
+    check_address_rate,
+    check_permission,
+    check_query_rate,
+)
 from threedice.api.auth.authorisation import audience_of
 from threedice.api.http import journal
 from threedice.api.http.limits import RateLimiter
 from threedice.api.http.middleware import reject_handshake
 from threedice.api.http.problems import HttpProblem
-from threedice.api.http.requests import TableId, parse_headers
+from threedice.api.http.requests import HouseRequest, TableId
 from threedice.api.live.channel import Subscriber, encode_for_subscriber, split_entries
 from threedice.api.live.hub import CLOSE_INTERNAL_ERROR
 from threedice.api.live.messages import (
@@ -88,6 +93,7 @@ async def follow_table(socket: WebSocket[Any, Any, Any]) -> None:
     except Exception as error:
         await reject_handshake(error, socket.scope, socket.receive, socket.send)
         return
+    await context.turnstile.enter()
     await serve_socket(context.hub, subscriber, after, socket.receive, socket.send)
 
 
@@ -95,8 +101,10 @@ async def admit_subscriber(
     socket: WebSocket[Any, Any, Any], context: ServerContext, table: str
 ) -> Subscriber:
     """Return the subscriber for a socket, or raise if the caller may not follow the table."""
-    hub = context.hub
-    caller, token = await authenticate_headers(context, parse_headers(socket.scope))
+    hub, request = context.hub, HouseRequest(socket.scope)
+    check_address_rate(request)
+    caller, token = await authenticate_headers(context, request.raw_headers)
+    check_query_rate(request, caller)
     check_permission(caller, "watch-table", table)
     audience = audience_of(caller, table) if caller else None
     if caller is None or audience is None:

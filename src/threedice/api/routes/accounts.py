@@ -74,10 +74,13 @@ async def show_statement(
     """Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first."""
     require_own_or_staff(caller, player)
     statements = await context.house.command_handler.streams.statements(account_stream(player))
-    rows = await run_in_thread(
-        statements.rows, player_subject(player), since=since, until=until, limit=most
-    )
-    return [_statement_line(each) for each in rows]
+    subject = player_subject(player)
+
+    def lines() -> list[StatementLine]:
+        rows = statements.rows(subject, since=since, until=until, limit=most)
+        return [_statement_line(each) for each in rows]
+
+    return await context.queries.run(caller.account.id, lines)
 
 
 @get("/api/accounts/{player:str}/person", name="show-person")

@@ -27,8 +27,8 @@ from threedice.api.routes.commands import (
     build_account_command,
     build_table_command,
     check_currency,
-    check_known_game,
     check_rate_limit,
+    check_table_setup,
     execute_command,
     json_response,
 )
@@ -122,7 +122,7 @@ async def open_request(
     command = build_table_command(caller, table, fields, _PLACEHOLDER_APPROVER)
     if not isinstance(command, EstablishTable):
         await require_table(context, table)
-    check_known_game(command, context.config)
+    check_table_setup(command, context.config)
     check_currency(command, context.config)
     await _check_authority(context, caller, command, table)
     handler = context.house.command_handler

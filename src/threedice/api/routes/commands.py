@@ -41,6 +41,7 @@ from threedice.house.commands import (
     AnyTableCommand,
     EstablishTable,
 )
+from threedice.house.decisions import require_betting_time
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
 from threedice.identity import RecordNotFound
@@ -209,7 +210,7 @@ async def execute_command(
     if table is not None:
         if table not in context.table_ids and not isinstance(command, EstablishTable):
             await require_table(context, table)
-        check_known_game(command, context.config)
+        check_table_setup(command, context.config)
         command = await _fill_in_age(context, caller, command)
     is_player = "player" in sender.account.roles  # players use their own money only
     result = await context.house.command_handler.handle(
@@ -376,9 +377,13 @@ def check_currency(command: AnyStreamCommand, config: HouseConfig) -> None:
 _OPENINGS: Final = (commands.OpenTable, OpenAccount)
 
 
-def check_known_game(command: AnyStreamCommand, config: HouseConfig) -> None:
-    """Reject a game that is neither shipped nor configured, so that clients cannot name files."""
+def check_table_setup(command: AnyStreamCommand, config: HouseConfig) -> None:
+    """Reject a game that is neither shipped nor configured, and rounds that are too short.
+
+    Clients must not be able to name files.
+    """
     if isinstance(command, EstablishTable):
         known = {*shipped_games(), *(table.game for table in config.tables.values())}
         if command.game not in known:
             raise HttpProblem(404, "unknown/name", kind="game", name=command.game, nearest="")
+        require_betting_time(command.dealt_by_house, config.policies.shortest_betting_seconds)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from litestar import get, post
+from litestar import Response, get, post
 from litestar.params import JSONBody
 
-from threedice.api.context import Context
-from threedice.api.http.limits import run_in_thread
-from threedice.api.http.requests import RulebookName, TableId
+from threedice.api.context import Context, CurrentCaller
+from threedice.api.http.answer_cache import REVALIDATED, Answer, revalidated_response
+from threedice.api.http.requests import HouseRequest, RulebookName, TableId
+from threedice.api.routes.commands import json_response
 from threedice.api.routes.tables import load_table
 from threedice.api.views import build_view
 from threedice.dice import ROLLS
@@ -25,6 +27,8 @@ from threedice.rulebook.schema import ClauseStatus
 from threedice.rulebook.source import shipped_ids
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from threedice.odds import Figures
     from threedice.odds.comparison import AlternativeReading
     from threedice.rulebook import Box, Game
@@ -170,65 +174,114 @@ class MixView(msgspec.Struct, frozen=True):
     nets: list[int]
 
 
-@get("/api/rulebooks", name="list-rulebooks", sync_to_thread=True)
-def list_rulebooks() -> list[RulebookLine]:
+@get("/api/rulebooks", name="list-rulebooks")
+async def list_rulebooks(context: Context, caller: CurrentCaller) -> Response[list[RulebookLine]]:
     """List the shipped rulebooks and their games."""
+    return json_response((await _answer(context, caller, (), _rulebook_lines)).body)
+
+
+@get("/api/rulebooks/{book:str}/{layout:str}", name="show-rulebook")
+async def show_rulebook(
+    context: Context, caller: CurrentCaller, book: RulebookName, layout: RulebookName
+) -> Response[GameView]:
+    """Show a game of a rulebook with its default readings."""
+
+    def build() -> GameView:
+        return game_view(_load_shipped_game(book, layout), book)
+
+    return json_response((await _answer(context, caller, (book, layout), build)).body)
+
+
+@get("/api/rulebooks/{book:str}/{layout:str}/odds", name="show-odds", opt=REVALIDATED)
+async def show_odds(
+    request: HouseRequest,
+    context: Context,
+    caller: CurrentCaller,
+    book: RulebookName,
+    layout: RulebookName,
+) -> Response[SheetView]:
+    """Show the odds sheet of a game."""
+
+    def build() -> SheetView:
+        sheet = odds_sheet(_load_shipped_game(book, layout))
+        boxes = [BoxFigures(each.box.id, _figures_view(each.figures)) for each in sheet.boxes]
+        return SheetView(sheet.game.id, str(sheet.layout_edge), boxes)
+
+    answer = await _answer(context, caller, (book, layout, "odds"), build)
+    return revalidated_response(request, answer)
+
+
+@get("/api/rulebooks/{book:str}/{layout:str}/readings", name="show-readings")
+async def show_readings(
+    context: Context, caller: CurrentCaller, book: RulebookName, layout: RulebookName
+) -> Response[list[ReadingView]]:
+    """Show the readings in force for a game, and the effect of each alternative."""
+
+    def build() -> list[ReadingView]:
+        game = _load_shipped_game(book, layout)
+        return [
+            build_view(
+                ReadingView,
+                each,
+                clause=each.clauses,
+                says=each.text,
+                alternatives=[_alternative_view(alternative) for alternative in each.alternatives],
+            )
+            for each in readings_in_force(load_rulebook(book), game)
+        ]
+
+    return json_response((await _answer(context, caller, (book, layout, "readings"), build)).body)
+
+
+@post("/api/rulebooks/{book:str}/{layout:str}/mix", name="judge-mix", status_code=200)
+async def evaluate_mix(
+    context: Context,
+    caller: CurrentCaller,
+    book: RulebookName,
+    layout: RulebookName,
+    data: JSONBody[Stakes],
+) -> Response[MixView]:
+    """Calculate the figures of stakes on several boxes together."""
+
+    def build() -> MixView:
+        mix = Mix(_load_shipped_game(book, layout), data.stakes)
+        return MixView(mix.total, mix.game.unit, _figures_view(mix.figures), list(mix.nets))
+
+    stakes = sha256(msgspec.json.encode(data.stakes, order="deterministic")).digest()
+    return json_response((await _answer(context, caller, (book, layout, stakes), build)).body)
+
+
+@get("/api/tables/{table:str}/game", name="show-game")
+async def show_game(context: Context, caller: CurrentCaller, table: TableId) -> Response[GameView]:
+    """Show the game of a table with the table's readings."""
+    house_table, pinned, _ = await load_table(context, table)
+
+    def build() -> GameView:
+        return _installed_game_view(context, table, house_table.game, pinned)
+
+    key = ("table", table, house_table.game, pinned.hash)
+    return json_response((await _answer(context, caller, key, build)).body)
+
+
+async def _answer(
+    context: Context, caller: CurrentCaller, key: tuple[Hashable, ...], build: Callable[[], Any]
+) -> Answer:
+    """Return a cached or a new answer about a game.
+
+    Its name stands for a shipped game, which does not change while the program runs.
+    """
+    key, answers = ("game", *key), context.answers
+    if answer := answers.get(key):
+        return answer
+    return await context.queries.run(caller.account.id, answers.get_or_build, key, build)
+
+
+def _rulebook_lines() -> list[RulebookLine]:
     books = [load_rulebook(book_id).book for book_id in shipped_ids()]
     return [
         build_view(RulebookLine, book, games=[f"{book.id}/{layout}" for layout in book.layouts])
         for book in books
     ]
-
-
-@get("/api/rulebooks/{book:str}/{layout:str}", name="show-rulebook", sync_to_thread=True)
-def show_rulebook(book: RulebookName, layout: RulebookName) -> GameView:
-    """Show a game of a rulebook with its default readings."""
-    return game_view(_load_shipped_game(book, layout), book)
-
-
-@get("/api/rulebooks/{book:str}/{layout:str}/odds", name="show-odds", sync_to_thread=True)
-def show_odds(book: RulebookName, layout: RulebookName) -> SheetView:
-    """Show the odds sheet of a game."""
-    sheet = odds_sheet(_load_shipped_game(book, layout))
-    boxes = [BoxFigures(each.box.id, _figures_view(each.figures)) for each in sheet.boxes]
-    return SheetView(sheet.game.id, str(sheet.layout_edge), boxes)
-
-
-@get("/api/rulebooks/{book:str}/{layout:str}/readings", name="show-readings", sync_to_thread=True)
-def show_readings(book: RulebookName, layout: RulebookName) -> list[ReadingView]:
-    """Show the readings in force for a game, and the effect of each alternative."""
-    game = _load_shipped_game(book, layout)
-    return [
-        build_view(
-            ReadingView,
-            each,
-            clause=each.clauses,
-            says=each.text,
-            alternatives=[_alternative_view(alternative) for alternative in each.alternatives],
-        )
-        for each in readings_in_force(load_rulebook(book), game)
-    ]
-
-
-@post(
-    "/api/rulebooks/{book:str}/{layout:str}/mix",
-    name="judge-mix",
-    status_code=200,
-    sync_to_thread=True,
-)
-def evaluate_mix(book: RulebookName, layout: RulebookName, data: JSONBody[Stakes]) -> MixView:
-    """Calculate the figures of stakes on several boxes together."""
-    mix = Mix(_load_shipped_game(book, layout), data.stakes)
-    return MixView(mix.total, mix.game.unit, _figures_view(mix.figures), list(mix.nets))
-
-
-@get("/api/tables/{table:str}/game", name="show-game")
-async def show_game(context: Context, table: TableId) -> GameView:
-    """Show the game of a table with the table's readings."""
-    house_table, pinned, _ = await load_table(context, table)
-    return await run_in_thread(
-        lambda: _installed_game_view(context, table, house_table.game, pinned)
-    )
 
 
 def _load_shipped_game(book: str, layout: str) -> Game:

@@ -1,6 +1,6 @@
 """Queries over the log: a round's events, explanations of a player's bets, shift reports.
 
-They scan whole streams, so they run in threads within the history limiter.
+They read long streams, so they run one at a time, in the queue for history.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import msgspec
-from litestar import get
+from litestar import Response, get
 
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_limited
+from threedice.api.http.answer_cache import Answer
 from threedice.api.http.requests import OptionalPlayer, OptionalTime, RoundNumber, TableId
 from threedice.api.routes.accounts import require_own_or_staff
+from threedice.api.routes.commands import json_response
 from threedice.api.routes.tables import require_table, require_table_staff
 from threedice.api.views import build_view
 from threedice.errors import InvalidInput, UnknownName
-from threedice.house.codec import decode, tag_of
+from threedice.house.codec import decode
 from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.figures import shift_figures
 from threedice.house.reports.narrative import describe_stream, explain_player_bets
+from threedice.house.reports.round_index import RoundIndex, RoundSpan
 from threedice.house.stream_state import table_stream
 from threedice.money import format_currency
-from threedice.table.events import RoundStarted, TableOpened
+from threedice.table.events import TableOpened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from threedice.house import CommandHandler
     from threedice.money import AmountFormatter
 
@@ -98,8 +98,7 @@ async def show_round(
     """Show a round event by event, for replay."""
     require_table_staff(caller, table)
     await require_table(context, table)
-    handler = context.house.command_handler
-    return await run_limited(context.history_limiter, _load_round, handler, table, round)
+    return await context.history.run(caller.account.id, _load_round, context, table, round)
 
 
 @get("/api/tables/{table:str}/rounds/{round:str}/explanation", name="explain-bets")
@@ -109,12 +108,14 @@ async def explain_bets(
     table: TableId,
     round: RoundNumber,  # noqa: A002 -- the name in the path
     player: OptionalPlayer = None,
-) -> list[BetExplanation]:
+) -> Response[list[BetExplanation]]:
     """Explain the outcome of each of a player's bets in a round; the caller's by default."""
     player = resolve_player(caller, table, player)
     await require_table(context, table)
-    handler = context.house.command_handler
-    return await run_limited(context.history_limiter, _explain_bets, handler, table, round, player)
+    answer = await context.history.run(
+        caller.account.id, _explain_bets, context, table, round, player
+    )
+    return json_response(answer.body)
 
 
 def resolve_player(caller: CurrentCaller, table: str, player: str | None) -> str:
@@ -143,8 +144,8 @@ async def report_shift(
     if since > until:
         raise InvalidInput("`since` is later than `until`; a shift begins before it ends")
     statements = await context.house.command_handler.streams.statements()
-    report = await run_limited(
-        context.history_limiter, shift_figures, statements, table, since, until
+    report = await context.history.run(
+        caller.account.id, shift_figures, statements, table, since, until
     )
     low, high = report.band
     return build_view(
@@ -171,10 +172,11 @@ def gaming_day_start(context: Context, now: int) -> int:
     return int(start.timestamp()) * 1_000_000
 
 
-def _load_round(handler: CommandHandler, table: str, number: int) -> RoundHistory:
-    events = list(_round_entries(handler, table, number))
-    if not events:
-        raise UnknownName(f"round of table {table}", str(number), [])
+def _load_round(context: Context, table: str, number: int) -> RoundHistory:
+    handler, span = context.house.command_handler, _find_round(context, table, number)
+    count = span.end - span.start + 1
+    entries = handler.store.read(table_stream(table), span.start - 1, count)
+    events = [EntryView(entry.version, entry.at, decode(entry)) for entry in entries]
     prose = describe_stream(
         (each.event for each in events),
         handler.streams.games.load_pinned,
@@ -183,28 +185,25 @@ def _load_round(handler: CommandHandler, table: str, number: int) -> RoundHistor
     return RoundHistory(number, events, list(prose))
 
 
-def _round_entries(handler: CommandHandler, table: str, number: int) -> Iterator[EntryView]:
-    """Yield the entries of a round: from its start to before the next round's."""
-    is_in_round = False
-    for entry in handler.store.scan(table_stream(table)):
-        if is_in_round or entry.kind == tag_of(RoundStarted):
-            event = decode(entry)
-            if isinstance(event, RoundStarted):
-                if event.round > number:
-                    return
-                is_in_round = event.round == number
-            if is_in_round:
-                yield EntryView(entry.version, entry.at, event)
-
-
-def _explain_bets(
-    handler: CommandHandler, table: str, number: int, player: str
-) -> list[BetExplanation]:
-    load_game, formatter = handler.streams.games.load_pinned, _amount_formatter(handler, table)
-    explained = explain_player_bets(handler.store, load_game, table, number, player, formatter)
-    if explained is None:
+def _find_round(context: Context, table: str, number: int) -> RoundSpan:
+    index = context.round_indexes.setdefault(table, RoundIndex(table))
+    span = index.find(context.house.command_handler.store, number)
+    if span is None:
         raise UnknownName(f"round of table {table}", str(number), [])
-    return [BetExplanation(spot, lines) for spot, lines in explained.items()]
+    return span
+
+
+def _explain_bets(context: Context, table: str, number: int, player: str) -> Answer:
+    """Explain a player's bets; the answer is cached until an event can have changed it."""
+    handler, span = context.house.command_handler, _find_round(context, table, number)
+
+    def build() -> list[BetExplanation]:
+        load_game, formatter = handler.streams.games.load_pinned, _amount_formatter(handler, table)
+        explained = explain_player_bets(handler.store, load_game, table, number, player, formatter)
+        return [BetExplanation(spot, lines) for spot, lines in (explained or {}).items()]
+
+    key = ("explanation", table, number, player, span.changed)
+    return context.answers.get_or_build(key, build)
 
 
 def _amount_formatter(handler: CommandHandler, table: str) -> AmountFormatter:

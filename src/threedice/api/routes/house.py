@@ -14,7 +14,7 @@ from litestar import Response, get, post
 from litestar.params import JSONBody
 
 from threedice import __version__
-from threedice.api.auth.authentication import require_permission
+from threedice.api.auth.authentication import check_query_rate, require_permission
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_limited
 from threedice.api.http.metrics import METRICS_CONTENT_TYPE
@@ -205,6 +205,8 @@ async def require_local_or_permission(request: HouseRequest) -> None:
     is_known_host = host in context.hosts or is_ip_host(host)
     if not (is_known_host and is_local) or context.behind_proxy:
         await require_permission(request)
+    else:
+        check_query_rate(request, None)
 
 
 @get("/metrics", name="read-metrics", before_request=require_local_or_permission)  # type: ignore[arg-type]

@@ -83,13 +83,14 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 @get("/api/tables", name="list-tables")
-async def list_tables(context: Context) -> list[TableLine]:
+async def list_tables(context: Context, caller: CurrentCaller) -> list[TableLine]:
     """List the tables with their phase and last results."""
     tables = await recovery.list_tables(context.house.command_handler)
     context.table_ids.update(tables)
     statements = await context.house.command_handler.streams.statements()
-    results = await run_in_thread(
-        lambda: {table: last_results(statements, table, LOBBY_RESULTS) for table in tables}
+    results = await context.queries.run(
+        caller.account.id,
+        lambda: {table: last_results(statements, table, LOBBY_RESULTS) for table in tables},
     )
     lines = [await _describe_table(context, table, results[table]) for table in tables]
     return [line for line in lines if line is not None]
@@ -104,11 +105,13 @@ async def show_table(context: Context, caller: CurrentCaller, table: TableId) ->
 
 
 @get("/api/tables/{table:str}/results", name="list-results")
-async def list_results(context: Context, table: TableId, most: LineCount = 200) -> list[ResultLine]:
+async def list_results(
+    context: Context, caller: CurrentCaller, table: TableId, most: LineCount = 200
+) -> list[ResultLine]:
     """List the last results of a table, including void rounds, the oldest first."""
     await require_table(context, table)
     statements = await context.house.command_handler.streams.statements()
-    return await run_in_thread(last_results, statements, table, most)
+    return await context.queries.run(caller.account.id, last_results, statements, table, most)
 
 
 @get("/api/tables/{table:str}/exposure", name="show-exposure")

@@ -111,7 +111,7 @@ class SqliteStore(Store):
     def erase_person(self, player: str) -> bool:
         """Erase the personal data of a player, also from free pages and the write-ahead log."""
         erased = super().erase_person(player)
-        self._database.checkpoint_wal("TRUNCATE")
+        self._database.erase_traces()
         return erased
 
     def open_rows(self) -> AbstractContextManager[LogRows]:
