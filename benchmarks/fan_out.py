@@ -44,7 +44,7 @@ from threedice.api.live.hub import Hub
 from threedice.house.commands import EstablishTable
 from threedice.house.house import House
 from threedice.identity import open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import uniform_limits

@@ -44,7 +44,7 @@ from threedice.house.codec import encode
 from threedice.house.commands import EstablishTable
 from threedice.house.house import House
 from threedice.identity import open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.log.entry import EMPTY_HEAD, extend_stream, hash_cause
 from threedice.log.records import Append, Proposal
 from threedice.log.stores.urls import open_store

@@ -41,7 +41,7 @@ from threedice.cases.language import CaseContext
 from threedice.cases.phrases import parse_line
 from threedice.house.house import House
 from threedice.identity import IdentityPolicy, open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.table import commands
 from threedice.table.commands import Actor
 

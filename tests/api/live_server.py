@@ -22,7 +22,7 @@ from threedice.api.live.channel import Subscriber
 from threedice.api.live.connection import serve_socket
 from threedice.api.server import ServerSettings, open_house
 from threedice.house.stream_state import table_stream
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.table import commands
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from threedice.errors import InvalidInput, Refusal
 from threedice.house.dealer.automatic import DealerCommand, DealerDraw, next_action
 from threedice.house.decisions import HOUSE_DEALER
 from threedice.house.stream_state import HouseTable, fold_of
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.identity.roles import ROLES
 from threedice.rulebook.library import shipped_games
 from threedice.table import commands, decide

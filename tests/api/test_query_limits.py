@@ -11,7 +11,8 @@ import pytest
 
 from tests.api.house_app import GAME, ORIGIN, open_house_app, problem_code, seat_players
 from tests.house.house_driver import DEALER, SUPERVISOR, People
-from threedice.api.http.limits import MAX_QUERIES_PER_ACCOUNT, Turnstile
+from threedice.api.context import MAX_WAITING_QUERIES
+from threedice.api.http.limits import Turnstile
 from threedice.errors import QueueFull
 from threedice.table.commands import CorrectBet
 
@@ -141,12 +142,13 @@ async def open_socket(house: HouseApp) -> int:
 
 async def test_slow_queries_of_one_account_do_not_fill_the_queue(house: HouseApp) -> None:
     queue, released = house.context.history, threading.Event()
-    greedy = [asyncio.create_task(queue.run("greedy", released.wait)) for _ in range(40)]
+    greedy = [asyncio.create_task(queue.run("greedy", released.wait)) for _ in range(150)]
     modest = asyncio.create_task(queue.run("modest", lambda: "answered"))
     await asyncio.sleep(0)  # all have begun
     released.set()
     results = await asyncio.gather(*greedy, return_exceptions=True)
-    assert sum(isinstance(each, QueueFull) for each in results) == 40 - MAX_QUERIES_PER_ACCOUNT
+    waiting = MAX_WAITING_QUERIES - 1  # beside the modest one
+    assert sum(isinstance(each, QueueFull) for each in results) == 150 - 1 - waiting
     assert await modest == "answered"
 
 

@@ -23,7 +23,7 @@ from tests.api.test_serve_command import create_certificate
 from tests.programs import nginx
 from threedice.api.listener import ListenAddress, bind_socket
 from threedice.identity import open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.log.stores.urls import open_store, state_directory
 
 if TYPE_CHECKING:

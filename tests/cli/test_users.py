@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threedice.identity import SignInRefused, open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

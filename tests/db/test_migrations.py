@@ -19,7 +19,7 @@ from threedice.db.schema import (
 from threedice.db.sqlite import connect_sqlite
 from threedice.errors import StoreUnusable
 from threedice.identity import open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.log.stores import schema
 from threedice.log.stores.urls import open_store
 

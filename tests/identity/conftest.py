@@ -14,7 +14,7 @@ import pytest
 from tests.identity.identity_cluster import IdentityCluster
 from tests.log.postgres_server import quick_folder
 from threedice.identity import IdentityPolicy, open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

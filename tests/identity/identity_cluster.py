@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyotp
 
 from threedice.identity import IdentityPolicy, open_identity
-from threedice.identity.enrolment_records import find_confirmers
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.approval.enrolment_records import find_confirmers
+from threedice.identity.authentication.passwords import TEST_COST
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from tests.identity.identity_cluster import PASSWORD, add_account
 from threedice.errors import StoreUnavailable
 from threedice.identity import AccessChange, Account, IdentityPolicy
 from threedice.identity.access_changes import MAX_STORED_CHANGES, publish_access_change
-from threedice.identity.tokens import TokenCache
+from threedice.identity.authentication.tokens import TokenCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ def test_credentials_of_an_account_disabled_in_the_database_are_invalid(
 def test_full_token_cache_still_resolves_every_token(
     identity: IdentityService, clock: SteppedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("threedice.identity.tokens.MAX_CACHED_TOKENS", 2)
+    monkeypatch.setattr("threedice.identity.authentication.tokens.MAX_CACHED_TOKENS", 2)
     dan = add_account(identity, "dan", "dealer").id
     sessions = [identity.authentication.sign_in("dan", PASSWORD).token for _ in range(3)]
     programs = [identity.tokens.create(dan, "robot", ["read"]).token for _ in range(3)]

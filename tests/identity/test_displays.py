@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threedice.errors import InvalidInput
-from threedice.identity import IdentityPolicy, RecordNotFound, displays
+from threedice.identity import IdentityPolicy, RecordNotFound
+from threedice.identity.authentication import displays
 
 if TYPE_CHECKING:
     from tests.identity.identity_cluster import IdentityCluster, SteppedClock

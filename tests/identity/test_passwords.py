@@ -11,7 +11,12 @@ from zxcvbn import matching
 
 from threedice.errors import TamperedData
 from threedice.identity import Argon2Cost, PasswordRefused
-from threedice.identity.passwords import TEST_COST, Argon2Hasher, random_password, validate_password
+from threedice.identity.authentication.passwords import (
+    TEST_COST,
+    Argon2Hasher,
+    random_password,
+    validate_password,
+)
 
 
 def refusal_reason(password: str, name: str = "margarethe", role: str = "dealer") -> str:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.identity.identity_cluster import PASSWORD, TotpDevice, add_account
 from threedice.errors import TamperedData
 from threedice.identity import IdentityPolicy, SessionRefused, SignInRefused
+from threedice.identity.authentication.second_factors import matching_totp_step
 from threedice.identity.roles import SECOND
-from threedice.identity.second_factors import matching_totp_step
 
 if TYPE_CHECKING:
     from tests.identity.identity_cluster import IdentityCluster, SteppedClock

@@ -12,7 +12,7 @@ import pytest
 from tests.identity.identity_cluster import PASSWORD, IdentityCluster, add_account
 from threedice.errors import InvalidInput, StoreFailed, StoreUnavailable, StoreUnusable
 from threedice.identity import IdentityPolicy, open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:

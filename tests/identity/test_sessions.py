@@ -17,7 +17,7 @@ from threedice.identity import (
     SignInRefused,
     open_identity,
 )
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 
 if TYPE_CHECKING:
     from pathlib import Path

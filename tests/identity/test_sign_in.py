@@ -17,7 +17,10 @@ from threedice.identity import (
     SignInRefused,
 )
 from threedice.identity import open_identity as reopen
-from threedice.identity.devices import DEVICE_LIFETIME_SECONDS, MAX_DEVICES_PER_ACCOUNT
+from threedice.identity.authentication.devices import (
+    DEVICE_LIFETIME_SECONDS,
+    MAX_DEVICES_PER_ACCOUNT,
+)
 
 if TYPE_CHECKING:
     from tests.identity.identity_cluster import IdentityCluster, SteppedClock

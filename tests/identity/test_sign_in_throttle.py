@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from threedice.db.sqlite import SqliteDatabase
-from threedice.identity.roles import HOUR, SECOND
-from threedice.identity.sign_in_throttle import (
+from threedice.identity.authentication.sign_in_throttle import (
     DEVICE_ALLOWANCE,
     FAILURE_LIFETIME_MICROSECONDS,
     MAX_WAIT_MICROSECONDS,
@@ -26,6 +25,7 @@ from threedice.identity.sign_in_throttle import (
     uncount_attempt,
     wait_after,
 )
+from threedice.identity.roles import HOUR, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvic
 from threedice.api.server import ServerSettings, open_house, run_event_loop
 from threedice.house.persons import Person, save_person
 from threedice.identity import ROLES
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 
 if TYPE_CHECKING:
     from threedice.api.context import ServerContext

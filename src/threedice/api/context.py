@@ -16,12 +16,12 @@ from threedice.api.http.fair_queue import FairQueue
 from threedice.api.http.limits import (
     ADDRESS_RATE_FACTOR,
     QueryLimits,
-    QueryQueue,
     RateLimiter,
     Turnstile,
 )
 from threedice.api.http.requests import HouseRequest
 from threedice.house.authority import Authority
+from threedice.house.interpreter import quick_switching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,11 @@ MAX_WAITING_SIGN_INS: Final = 400
 MAX_CONCURRENT_SLOW: Final = 2
 """Maximum number of concurrent password hashes."""
 
+MAX_WAITING_QUERIES: Final = 100
+"""Maximum number of slow queries that wait; they run one at a time, and leave the rest to bets."""
+
 _fair_queue: Final = partial(FairQueue, MAX_CONCURRENT_SLOW, MAX_WAITING_SIGN_INS)
+_query_queue: Final = partial(FairQueue, 1, MAX_WAITING_QUERIES, quick_switching)
 
 
 @dataclass(slots=True)
@@ -82,8 +86,8 @@ class ServerContext:
     hashing_queue: FairQueue = field(default_factory=_fair_queue)
     query_limits: QueryLimits = field(init=False)
     turnstile: Turnstile = field(default_factory=Turnstile)
-    queries: QueryQueue = field(default_factory=QueryQueue)
-    history: QueryQueue = field(default_factory=QueryQueue)
+    queries: FairQueue = field(default_factory=_query_queue)
+    history: FairQueue = field(default_factory=_query_queue)
     answers: AnswerCache = field(init=False)
     round_indexes: dict[str, RoundIndex] = field(default_factory=dict)
     verification_limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1))

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from threedice.db import Database, Result, SqlRow, SqlRunner
-    from threedice.identity.encryption_key import EncryptionKey
-    from threedice.identity.passwords import Argon2Hasher
+    from threedice.identity.authentication.encryption_key import EncryptionKey
+    from threedice.identity.authentication.passwords import Argon2Hasher
     from threedice.identity.roles import IdentityPolicy, MicrosecondClock
 
 MAX_STORED_CHANGES: Final = 10_000

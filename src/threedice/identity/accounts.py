@@ -14,16 +14,16 @@ import msgspec
 
 from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change, transactional
-from threedice.identity.audit_trail import CONSOLE, record_security_event
-from threedice.identity.devices import forget_devices, trust_first_password
-from threedice.identity.enrolment_records import (
+from threedice.identity.approval.enrolment_records import (
     begin_enrolment,
     cancel_enrolments,
     is_new_account_pending,
     record_reset,
 )
+from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.authentication.devices import forget_devices, trust_first_password
+from threedice.identity.authentication.passwords import random_password, validate_password
 from threedice.identity.errors import AccountRefused, RecordNotFound
-from threedice.identity.passwords import random_password, validate_password
 from threedice.identity.roles import SECOND, Role, validate_roles
 from threedice.names import check_text, is_reserved, skeleton
 

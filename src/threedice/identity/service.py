@@ -13,18 +13,18 @@ from threedice.db.urls import MEMORY_URL, find_sqlite_path, is_postgres_url
 from threedice.errors import InvalidInput, OperatingFailure
 from threedice.identity.access_changes import AccessChanges, IdentityContext
 from threedice.identity.accounts import Accounts
-from threedice.identity.approvals import Approvals
+from threedice.identity.approval.approvals import Approvals
+from threedice.identity.approval.enrolments import Enrolments
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
-from threedice.identity.displays import Displays
-from threedice.identity.encryption_key import open_encryption_key
-from threedice.identity.enrolments import Enrolments
-from threedice.identity.passwords import Argon2Cost, Argon2Hasher
+from threedice.identity.authentication.displays import Displays
+from threedice.identity.authentication.encryption_key import open_encryption_key
+from threedice.identity.authentication.passwords import Argon2Cost, Argon2Hasher
+from threedice.identity.authentication.second_factors import SecondFactors
+from threedice.identity.authentication.sessions import Sessions
+from threedice.identity.authentication.sign_in import Authentication, SignInAttempts
+from threedice.identity.authentication.tokens import ApiTokens
 from threedice.identity.roles import IdentityPolicy
-from threedice.identity.second_factors import SecondFactors
-from threedice.identity.sessions import Sessions
-from threedice.identity.sign_in import Authentication, SignInAttempts
-from threedice.identity.tokens import ApiTokens
 
 if TYPE_CHECKING:
     from pathlib import Path

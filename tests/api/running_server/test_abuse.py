@@ -17,8 +17,7 @@ from tests.api.house_app import problem_code, seat_players
 from tests.api.live_server import receive, serve_house, wait_for_close
 from tests.identity.identity_cluster import PASSWORD
 from threedice.api import protocols
-from threedice.api.context import MAX_CONCURRENT_SLOW
-from threedice.api.http.limits import MAX_QUERIES_PER_ACCOUNT
+from threedice.api.context import MAX_CONCURRENT_SLOW, MAX_WAITING_QUERIES
 from threedice.api.protocols import MAX_HEAD_BYTES, MAX_HEADERS
 
 if TYPE_CHECKING:
@@ -254,14 +253,12 @@ async def test_slow_history_queries_do_not_block_sign_in(
     context, client = house_in_play.context, house_in_play.client("player")
     credentials = {"name": house_in_play.accounts["dealer"].name, "password": PASSWORD}
     async with AsyncExitStack() as held:
-        limiter = context.history.limiter
-        await limiter.acquire_on_behalf_of("")
-        held.callback(limiter.release_on_behalf_of, "")
+        await held.enter_async_context(context.history.turn("holder"))
         for holder in map(str, range(MAX_CONCURRENT_SLOW)):
             await held.enter_async_context(context.hashing_queue.turn(holder))
         queries = [
             asyncio.create_task(client.get("/api/tables/1/rounds/1/explanation"))
-            for _ in range(MAX_QUERIES_PER_ACCOUNT + 1)
+            for _ in range(MAX_WAITING_QUERIES + 1)
         ]
         done, _ = await asyncio.wait(queries, return_when=asyncio.FIRST_COMPLETED)
         assert [task.result().status_code for task in done] == [503]

@@ -19,7 +19,7 @@ from threedice.api.live import hub
 from threedice.api.live.hub import MAX_SOCKETS_PER_ACCOUNT
 from threedice.house.stream_state import table_stream
 from threedice.identity import open_identity
-from threedice.identity.passwords import TEST_COST
+from threedice.identity.authentication.passwords import TEST_COST
 from threedice.log.entry import NewEntry, extend_stream
 from threedice.log.records import Append, Proposal
 

@@ -15,9 +15,9 @@ from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import RATE_LIMIT_HEADERS, check_parameters
 from threedice.identity import Account, Assignment, SessionState
-from threedice.identity.displays import DISPLAY_PREFIX
+from threedice.identity.authentication.displays import DISPLAY_PREFIX
+from threedice.identity.authentication.tokens import TOKEN_PREFIX
 from threedice.identity.roles import is_staff
-from threedice.identity.tokens import TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

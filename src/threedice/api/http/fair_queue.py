@@ -8,7 +8,7 @@ rounds of their own, and every other turn if both kinds wait.
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from threedice.api.http.limits import run_in_thread
@@ -22,10 +22,18 @@ T = TypeVar("T")
 
 
 class FairQueue:
-    """Let a few calls run at a time; the others wait for their turn."""
+    """Let a few calls run at a time; the others wait for their turn.
 
-    def __init__(self, slots: int, max_waiting: int) -> None:
-        self._free_slots = slots
+    Functions wait and run within the context `during`.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        max_waiting: int,
+        during: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._free_slots, self._during = slots, during
         self._preferred, self._ordinary = _Lane(max_waiting), _Lane(max_waiting)
         self._last_lane = self._ordinary
 
@@ -38,8 +46,9 @@ class FairQueue:
         self, client: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a slow function in a thread, in the turn of a preferred client."""
-        async with self.turn(client, preferred=True):
-            return await run_in_thread(function, *args, **kwargs)
+        with self._during():
+            async with self.turn(client, preferred=True):
+                return await run_in_thread(function, *args, **kwargs)
 
     @asynccontextmanager
     async def turn(self, *clients: str, preferred: bool = False) -> AsyncIterator[None]:

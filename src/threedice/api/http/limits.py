@@ -8,15 +8,14 @@ queries, which allows a person to open several pages at once.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 
-from threedice.errors import QueueFull
-from threedice.house.interpreter import begin_quick_switching, end_quick_switching, quick_switching
+from threedice.house.interpreter import begin_quick_switching, end_quick_switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,17 +31,11 @@ QUERY_BURST_SECONDS: Final = 4.0
 
 MAX_RATE_LIMITED_KEYS: Final = 50_000
 
-MAX_WAITING: Final = 100
-"""Maximum number of calls that wait in `run_limited` for the same limiter."""
-
 QUERIES_PER_ITERATION: Final = 1
 """How many requests other than commands begin in one iteration of the event loop."""
 
 CROWDED_SECONDS: Final = 0.2
 """How long threads are switched more often after a request had to wait for its iteration."""
-
-MAX_QUERIES_PER_ACCOUNT: Final = 12
-"""Maximum number of slow queries of an account that wait or run: more than a browser sends."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -127,35 +120,6 @@ class QueryLimits:
         return limiter.take(key), limiter.allowance(key)
 
 
-class QueryQueue:
-    """Runs slow queries in a thread, one at a time, so that they leave the processor to bets.
-
-    An account that has too many in the queue is refused, so that it does not fill it.
-    """
-
-    def __init__(self) -> None:
-        self.limiter = CapacityLimiter(1)
-        self._by_account: Counter[str] = Counter()
-
-    async def run(
-        self, account: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run a query of an account; raise `QueueFull` if too many wait, in all or of the account.
-
-        A query whose caller stops waiting is removed, unless it is running.
-        """
-        if self._by_account[account] >= MAX_QUERIES_PER_ACCOUNT:
-            raise QueueFull("too many of your queries are waiting; try again later")
-        self._by_account[account] += 1
-        try:
-            with quick_switching():
-                return await run_limited(self.limiter, function, *args, **kwargs)
-        finally:
-            self._by_account[account] -= 1
-            if not self._by_account[account]:
-                del self._by_account[account]
-
-
 class Turnstile:
     """Admits a few requests in each iteration of the event loop, in the order of their arrival.
 
@@ -205,13 +169,3 @@ class Turnstile:
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a blocking function in a thread, so that it does not block the event loop."""
     return await to_thread.run_sync(partial(function, *args, **kwargs))
-
-
-async def run_limited(
-    limiter: CapacityLimiter, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Run a slow function in a thread, within a limiter; raise `QueueFull` if too many wait."""
-    if limiter.statistics().tasks_waiting >= MAX_WAITING:
-        raise QueueFull("too many requests are waiting; try again later")
-    async with limiter:
-        return await run_in_thread(function, *args, **kwargs)

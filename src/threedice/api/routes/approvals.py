@@ -40,7 +40,7 @@ from threedice.house.authority import AuthorityRow, refuse
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.identity import ApprovalRefused, Role
-from threedice.identity.approvals import ApprovalRequest, ApprovalState
+from threedice.identity.approval.approvals import ApprovalRequest, ApprovalState
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:

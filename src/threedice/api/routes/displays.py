@@ -14,7 +14,7 @@ from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import HouseRequest, OpaqueId, TableId
 from threedice.api.routes.tables import require_table
 from threedice.api.views import build_view
-from threedice.identity.displays import Display
+from threedice.identity.authentication.displays import Display
 
 DISPLAY_COOKIE_SECONDS = 400 * 24 * 3600
 """The longest lifetime that browsers give a cookie; it is renewed whenever a board starts."""

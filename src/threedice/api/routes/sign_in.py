@@ -33,8 +33,8 @@ from threedice.identity import (
     SignInRefused,
     TotpEnrolment,
 )
-from threedice.identity.devices import DEVICE_LIFETIME_SECONDS
-from threedice.identity.passwords import MAX_PASSWORD_CHARACTERS
+from threedice.identity.authentication.devices import DEVICE_LIFETIME_SECONDS
+from threedice.identity.authentication.passwords import MAX_PASSWORD_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ import msgspec
 from threedice.errors import InvalidInput, TamperedData
 from threedice.identity.access_changes import transactional
 from threedice.identity.accounts import fetch_account, new_id, validate_text
+from threedice.identity.approval.enrolments import check_independent
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.enrolments import check_independent
 from threedice.identity.errors import ApprovalRefused, RecordNotFound
 from threedice.identity.roles import SECOND, STAFF, Role, validate_roles
 

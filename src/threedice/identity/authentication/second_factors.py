@@ -20,19 +20,19 @@ from threedice.identity.accounts import (
     fetch_account,
     revoke_account_tokens,
 )
+from threedice.identity.approval.enrolment_records import record_reset
 from threedice.identity.audit_trail import CONSOLE, record_security_event
-from threedice.identity.enrolment_records import record_reset
+from threedice.identity.authentication.passwords import random_readable_code
+from threedice.identity.authentication.sessions import IssuedSession
 from threedice.identity.errors import SessionRefused, SignInRefused, WrongCredentials
-from threedice.identity.passwords import random_readable_code
 from threedice.identity.roles import SECOND
-from threedice.identity.sessions import IssuedSession
 
 if TYPE_CHECKING:
     from threedice.db import SqlRunner
     from threedice.identity.access_changes import IdentityContext, Transaction
-    from threedice.identity.encryption_key import EncryptionKey
-    from threedice.identity.sessions import Session, Sessions
-    from threedice.identity.sign_in import SignInAttempts
+    from threedice.identity.authentication.encryption_key import EncryptionKey
+    from threedice.identity.authentication.sessions import Session, Sessions
+    from threedice.identity.authentication.sign_in import SignInAttempts
 
 TOTP_STEP_MICROSECONDS: Final = 30 * SECOND
 TOTP_DIGITS: Final = 6

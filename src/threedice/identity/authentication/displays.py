@@ -15,8 +15,8 @@ from threedice.errors import InvalidInput
 from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import Account, new_id, validate_text
 from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.authentication.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 from threedice.identity.errors import RecordNotFound
-from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 
 if TYPE_CHECKING:
     from threedice.identity.access_changes import IdentityContext, Transaction

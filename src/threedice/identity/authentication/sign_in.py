@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from threedice.identity import second_factors, sign_in_throttle
 from threedice.identity.accounts import fold_name_for_lookup, revoke_account_tokens
 from threedice.identity.audit_trail import record_security_event
-from threedice.identity.devices import (
+from threedice.identity.authentication import second_factors, sign_in_throttle
+from threedice.identity.authentication.devices import (
     find_device,
     find_device_of_session,
     forget_devices,
     hash_device_token,
     remember_device,
 )
+from threedice.identity.authentication.passwords import validate_password, validate_password_form
+from threedice.identity.authentication.sessions import IssuedSession, end_session_by_token
 from threedice.identity.errors import PasswordRefused, SignInRefused, WrongCredentials
-from threedice.identity.passwords import validate_password, validate_password_form
 from threedice.identity.roles import SECOND
-from threedice.identity.sessions import IssuedSession, end_session_by_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from threedice.db import Result
     from threedice.identity.access_changes import IdentityContext, Transaction
     from threedice.identity.audit_trail import SecurityEventKind
-    from threedice.identity.sessions import Session, Sessions
-    from threedice.identity.sign_in_throttle import Allowance
+    from threedice.identity.authentication.sessions import Session, Sessions
+    from threedice.identity.authentication.sign_in_throttle import Allowance
 
 
 class Authentication:

@@ -28,10 +28,10 @@ from threedice.identity.accounts import (
     revoke_account_tokens,
 )
 from threedice.identity.audit_trail import CONSOLE, record_security_event
-from threedice.identity.devices import forget_devices
+from threedice.identity.authentication.devices import forget_devices
+from threedice.identity.authentication.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 from threedice.identity.errors import RecordNotFound, SessionRefused
 from threedice.identity.roles import SECOND
-from threedice.identity.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow, SqlRunner

@@ -20,8 +20,7 @@ from threedice.identity.accounts import (
     fetch_account,
     refuse_last_administrator,
 )
-from threedice.identity.audit_trail import CONSOLE, record_security_event
-from threedice.identity.enrolment_records import (
+from threedice.identity.approval.enrolment_records import (
     REMEDY,
     EnrolmentKind,
     confirm_record,
@@ -29,6 +28,7 @@ from threedice.identity.enrolment_records import (
     find_confirmers,
     is_dependent,
 )
+from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import AccountRefused, ApprovalRefused, RecordNotFound
 from threedice.identity.roles import HOUR, SECOND, Role, validate_roles
 

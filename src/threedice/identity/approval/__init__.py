@@ -1,0 +1,1 @@
+"""Requests and enrolments that a second person decides."""

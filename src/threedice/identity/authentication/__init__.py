@@ -1,0 +1,1 @@
+"""Passwords, second factors, sessions, tokens and known devices."""
