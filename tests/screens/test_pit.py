@@ -260,6 +260,7 @@ def test_ruling_above_the_amount_for_one_person_is_made_after_an_approval(
     form.get_by_role("button", name="Make the ruling").click()
 
     note = page.get_by_role("alert").filter(has_text="second person")
+    expect(note.get_by_label("Reason")).to_have_value("a die fell off the table")
     note.get_by_label("Reason").fill("agreed with the player")
     note.get_by_role("button", name="Ask for approval").click()
     expect(note.get_by_text("Asked for.")).to_be_visible()

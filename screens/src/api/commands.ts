@@ -32,7 +32,7 @@ export function command(table: string, what: TableCommand, key = newKey(), round
   };
   const ask = (reason: string) =>
     post("/api/tables/{table}/requests", { command: what as RequestedCommand, reason }, { at: { table } });
-  return settled({ key, account: session.who?.account ?? "", table, what }, send, still).catch(orAsk(ask));
+  return settled({ key, account: session.who?.account ?? "", table, what }, send, still).catch(orAsk(what, ask));
 }
 
 /** What may be asked for: a command without its second person. */
@@ -42,16 +42,20 @@ type Ask = (reason: string) => Promise<unknown>;
 
 /** A command that was refused because a second person has to approve it; `ask` opens the request. */
 export class ApprovalNeeded extends Trouble {
+  /** The reason that the command states, if it has one. */
+  readonly reason: string;
   readonly ask: Ask;
 
-  constructor(trouble: Trouble, ask: Ask) {
+  constructor(trouble: Trouble, command: object, ask: Ask) {
     super(trouble.status, { code: trouble.code, detail: trouble.message });
+    this.reason = "reason" in command && isText(command.reason) ? command.reason : "";
     this.ask = ask;
   }
 }
 
-const orAsk = (ask: Ask) => (error: unknown) => {
-  throw error instanceof Trouble && error.code === "door/second-person" ? new ApprovalNeeded(error, ask) : error;
+const orAsk = (command: object, ask: Ask) => (error: unknown) => {
+  if (!(error instanceof Trouble) || error.code !== "door/second-person") throw error;
+  throw new ApprovalNeeded(error, command, ask);
 };
 
 /** Send a command about a player's account. */
@@ -61,7 +65,7 @@ export function accountCommand(player: string, what: AccountCommand, key = newKe
   const ask = (reason: string) =>
     post("/api/accounts/{player}/requests", { command: what as RequestedCommand, reason }, { at: { player } });
   const still = () => Promise.resolve(true);
-  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, still).catch(orAsk(ask));
+  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, still).catch(orAsk(what, ask));
 }
 
 type Send = (headers: Record<string, string>) => Promise<unknown>;
