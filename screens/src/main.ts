@@ -8,5 +8,5 @@ import { begin } from "./texts/language.svelte.ts";
 
 followLinks();
 void refresh();
-// Nothing is shown before the words are there in which it is to be read.
+// Mount after the texts are loaded, so that no page shows without them.
 void begin().then(() => mount(App, { target: document.getElementById("app")! }));

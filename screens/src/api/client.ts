@@ -1,4 +1,5 @@
-// Asking the house: typed by its OpenAPI document, errors as its problems, one way in for all pages.
+// Send HTTP requests to the server, typed by its OpenAPI document; throw problem responses as `Trouble`. All
+// pages use this module.
 
 import type { paths, Problem } from "./schema.d.ts";
 import { language } from "../texts/language.svelte.ts";
@@ -16,18 +17,18 @@ export type Body<P extends keyof paths, M extends Method> =
   Operation<P, M> extends { requestBody: infer B } ? Content<NonNullable<B>> : undefined;
 
 export interface Asked {
-  /** The parts of the address, by name. */
+  /** The path parameters, by name. */
   at?: Record<string, string | number>;
   query?: Record<string, string | number | undefined>;
   headers?: Record<string, string>;
-  /** Asked by the screen itself, with nobody touching it: it keeps no idle session open. */
+  /** Mark a request that no user action caused, such as a poll, so that it does not keep an idle session alive. */
   background?: boolean;
   signal?: AbortSignal;
-  /** For how long an answer is waited for. */
+  /** The request timeout. */
   patienceMs?: number;
 }
 
-/** What the house says no to, or the network does: `status` is 0 where no answer came. */
+/** A problem response or a network failure; `status` is 0 if there was no response. */
 export class Trouble extends Error {
   readonly status: number;
   readonly code: string;
@@ -42,13 +43,13 @@ export class Trouble extends Error {
     this.facts = problem.facts ?? {};
   }
 
-  /** Nobody knows yet whether it was done: no answer, or one that says to ask again. */
+  /** Whether the outcome is unknown: no response, or one that asks for a retry. */
   get isUnsettled(): boolean {
     return this.status === 0 || this.status >= 500 || this.status === 408;
   }
 }
 
-/** Called whenever the house says that nobody is signed in (any more), or not far enough. */
+/** Callback for responses that say that the session has ended or does not suffice. */
 export const onTurnedAway: { call: (trouble: Trouble) => void } = { call: () => {} };
 
 export const get = <P extends With<"get">>(path: P, asked: Asked = {}): Promise<Answer<P, "get">> =>
@@ -89,7 +90,7 @@ async function troubleOf(response: Response): Promise<Trouble> {
   try {
     problem = (await response.json()) as Problem;
   } catch {
-    // something between us and the house has answered in its place
+    // The body is not JSON: a proxy answered instead of the server.
   }
   const trouble = new Trouble(response.status, problem);
   if (response.status === 401 || STANDINGS.has(trouble.code)) onTurnedAway.call(trouble);
@@ -98,7 +99,7 @@ async function troubleOf(response: Response): Promise<Trouble> {
 
 const STANDINGS = new Set(["door/locked", "door/new-password", "door/enrolment"]);
 
-/** `/api/tables/{table}` and its parts, as an address. */
+/** Fill the path parameters and append the query. */
 export function address(path: string, asked: Asked = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const part = asked.at?.[name];

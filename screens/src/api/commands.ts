@@ -1,6 +1,6 @@
-// Send commands with an idempotency key until the house has accepted or refused them. After a lost
-// connection the outcome is looked up by the key, and the command is repeated with the same key.
-// Unanswered commands are stored for this tab, so that a reloaded page can show their outcome.
+// Send commands with an idempotency key until the server has accepted or refused them. After a lost connection,
+// look the outcome up by its key and repeat the command with the same key. Store unanswered commands for this
+// tab, so that a reloaded page can show their outcome.
 
 import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
@@ -13,15 +13,15 @@ export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
 export type AccountCommand = Body<"/api/accounts/{player}/commands", "post">;
 
 const WAITS_MS = [300, 700, 1500, 3000, 5000];
-/** After this long without an answer, it is asked what became of a command. */
+/** The request timeout, after which the outcome is looked up. */
 const PATIENCE_MS = 5000;
 
-/** What is told of a command that never reached the house, and whose time is over. */
+/** Create the error for a command that did not reach the server before its round ended. */
 export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", title: t("common.lapsed") });
 
 /**
- * Send a command to a table; settles when the house has said yes or no, and not before. One that is
- * meant for a round, as a bet is, lapses where it could not be sent before that round was over.
+ * Send a command to a table; the promise settles only when the server has accepted or refused it. A command with a
+ * `round`, such as a bet, lapses if it could not be sent before that round ended.
  */
 export function command(table: string, what: TableCommand, key = newKey(), round?: number): Promise<CommandResultView> {
   const send = (headers: Record<string, string>) =>
@@ -35,12 +35,12 @@ export function command(table: string, what: TableCommand, key = newKey(), round
   return settled({ key, account: session.who?.account ?? "", table, what }, send, still).catch(orAsk(what, ask));
 }
 
-/** What may be asked for: a command without its second person. */
+/** A command that can be requested: it names no second person. */
 export type RequestedCommand = Body<"/api/tables/{table}/requests", "post">["command"];
 
 type Ask = (reason: string) => Promise<unknown>;
 
-/** A command that was refused because a second person has to approve it; `ask` opens the request. */
+/** Thrown if a second person has to approve the command; `ask` opens the request. */
 export class ApprovalNeeded extends Trouble {
   /** The reason that the command states, if it has one. */
   readonly reason: string;
@@ -96,7 +96,7 @@ async function sentUntilAnswered(key: string, send: Send, still: () => Promise<b
   }
 }
 
-/** Ask again and again while nobody answers. */
+/** Retry until there is a response. */
 async function patiently<T>(ask: () => Promise<T>, wait: () => Promise<unknown>): Promise<T> {
   for (;;) {
     try {
@@ -108,7 +108,10 @@ async function patiently<T>(ask: () => Promise<T>, wait: () => Promise<unknown>)
   }
 }
 
-/** Whether asking again settles it. A suspended house says no for as long as people need. */
+/**
+ * Whether a retry can succeed. A suspended or damaged server refuses until a person intervenes, so retrying is
+ * useless.
+ */
 function mayHelpAgain(trouble: Trouble): boolean {
   if (trouble.code === "house/suspended" || trouble.code === "house/damaged") return false;
   return trouble.isUnsettled || trouble.status === 429;
@@ -120,7 +123,7 @@ export function newKey(): string {
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-// --- commands without an answer, stored for this tab ---------------------------------------------
+// --- unanswered commands, stored for this tab ------------------------------------------------------
 
 interface PendingCommand {
   readonly key: string;
@@ -131,7 +134,7 @@ interface PendingCommand {
 }
 
 const STORED_AS = "underway";
-/** What the server takes as an idempotency key. */
+/** The server's format of idempotency keys. */
 const KEY = /^[\w.-]{1,100}$/;
 const MAX_STORED = 200;
 
@@ -151,7 +154,7 @@ export async function abandonedCommands(
   return abandoned;
 }
 
-/** Ask until the house knows whether a command was accepted. */
+/** Poll until the server reports whether a command was accepted. */
 async function outcomeOf(key: string): Promise<CommandStatusView> {
   for (;;) {
     try {

@@ -1,15 +1,15 @@
-// Following a table: hello, events without a gap, and back from where we were after a cut. A house
-// that is silent is said to be away before two seconds are over; its socket is given up a little
-// later, so that a slow line or a short pause costs nothing.
+// Follow a table over a WebSocket: handshake, events without gaps, and resumption from the last version after a
+// reconnect. A silent server counts as disconnected within two seconds; its socket is closed a little later, so
+// that a slow network or a short pause does not cost a reconnect.
 
 import type { LiveMessage } from "./schema.d.ts";
 import { address } from "./client.ts";
 
 export interface Listener {
   said(message: LiveMessage): void;
-  /** Whether the house is heard right now. */
+  /** Called when the connection is lost or restored. */
   heard(connected: boolean): void;
-  /** The house would not have us, or no more: who is signed in has to be asked anew. */
+  /** Called when the server refuses or ends the connection; the session must be loaded again. */
   turnedAway(): void;
 }
 
@@ -18,14 +18,14 @@ const LOOK_MS = 150;
 const SILENT_MS = 1500;
 const GIVE_UP_MS = 3500;
 const RETRIES_MS = [50, 250, 700, 1500, 3000];
-/** After which the house has closed by itself: too many messages, or what we may see has changed. */
+/** Close codes of the server: too many messages, session ended, permissions changed, session locked. */
 const TOO_MANY = 1008;
 const ENDED = 4401;
 const RIGHTS_CHANGED = 4403;
 const LOCKED = 4423;
 
 export class Live {
-  /** The last version that was heard; a table is followed from there after a cut. */
+  /** The last version received; a reconnect resumes after it. */
   version: number | null = null;
   readonly table: string;
   private readonly listener: Listener;
@@ -63,7 +63,7 @@ export class Live {
     this.socket = null;
   }
 
-  /** Take the table as it is now, instead of what follows the version that we have. */
+  /** Reconnect and request a full view instead of the events after the last version. */
   startOver(): void {
     this.version = null;
     this.drop(0);
@@ -92,13 +92,13 @@ export class Live {
     this.listener.said(message);
   }
 
-  /** Several times a second: keep the line alive, and see whether it still is. */
+  /** Check the connection several times a second: send pings, detect silence. */
   private look(): void {
     const now = performance.now();
     const slept = now - this.lastLook > SILENT_MS;
     this.lastLook = now;
     if (!this.socket) return;
-    if (slept) this.lastHeard = now; // nobody can tell what was said meanwhile
+    if (slept) this.lastHeard = now; // timers stood still, so the silence proves nothing
     if (slept || now - this.lastPing >= PING_MS) this.ping(now);
     const silence = now - this.lastHeard;
     if (silence > SILENT_MS) this.tell(false);
@@ -111,14 +111,14 @@ export class Live {
     this.socket.send('{"type":"ping","echo":""}');
   }
 
-  /** The lid is open again, the network is back, somebody looks: do not wait for the next try. */
+  /** Reconnect at once when the device wakes up, the network returns or the page becomes visible. */
   private readonly wake = (): void => {
     if (this.closed || document.visibilityState === "hidden") return;
     if (!this.socket) this.connect();
     else this.look();
   };
 
-  /** The machine itself says that there is no network: no need to wait until it is silent. */
+  /** Report the loss at once when the browser says that it is offline. */
   private readonly fall = (): void => {
     if (!this.closed) this.tell(false);
   };
@@ -140,7 +140,7 @@ export class Live {
     this.returning = setTimeout(() => this.connect(), pause);
   }
 
-  /** Longer and longer, and not all screens of a house at once. */
+  /** Return a growing delay with jitter, so that the screens do not all reconnect at once. */
   private pause(): number {
     const most = RETRIES_MS[Math.min(this.tries++, RETRIES_MS.length - 1)]!;
     return most * (0.5 + Math.random() / 2);

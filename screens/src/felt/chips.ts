@@ -1,4 +1,4 @@
-// The colours of chips: by what they are worth, or the colour that a player was given.
+// Choose the colours of chips: by value, or by the colour assigned to a player.
 
 import { digitsOf } from "../lib/money.ts";
 
@@ -8,7 +8,7 @@ export interface ChipColours {
   ink: string;
 }
 
-// By the value in whole units of the currency, as casinos around the world have them.
+// By value in whole units of the currency, after the convention of most casinos.
 const BY_VALUE: readonly (readonly [number, ChipColours])[] = [
   [1, { body: "#e9e4d6", spots: "#2f5fa8", ink: "#1b2a40" }],
   [2.5, { body: "#e3a0b4", spots: "#7a1f3d", ink: "#3a0a1a" }],
@@ -24,7 +24,7 @@ const BY_VALUE: readonly (readonly [number, ChipColours])[] = [
   [100000, { body: "#8c1458", spots: "#ffd9ee", ink: "#ffffff" }],
 ];
 
-// Colours that a player is given for chips without a value of their own.
+// Colours assigned to players for chips without a printed value.
 const BY_NAME: Record<string, ChipColours> = {
   red: { body: "#c22f3d", spots: "#ffffff", ink: "#ffffff" },
   blue: { body: "#2a66c0", spots: "#ffffff", ink: "#ffffff" },
@@ -41,13 +41,13 @@ const BY_NAME: Record<string, ChipColours> = {
   turquoise: { body: "#1796a0", spots: "#ffffff", ink: "#04262a" },
 };
 
-/** The colours of a value chip: those of the largest usual chip that is worth no more. */
+/** Return the colours of a value chip: those of the largest usual chip that is worth no more. */
 export function byValue(amount: number, currency: string): ChipColours {
   const units = amount / 10 ** digitsOf(currency);
   return [...BY_VALUE].reverse().find(([value]) => units >= value)?.[1] ?? BY_VALUE[0]![1];
 }
 
-/** The colours of a player's own chips; a name we do not know gets one of ours, always the same. */
+/** Return the colours of a player's chips; an unknown name always gets the same one of the known colours. */
 export function byName(name: string): ChipColours {
   const known = BY_NAME[name.trim().toLowerCase()];
   if (known) return known;

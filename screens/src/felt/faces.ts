@@ -1,4 +1,4 @@
-// What is drawn on a die, on a square of 32: pips, or one of the six symbols of crown and anchor.
+// Define the drawings of die faces on a 32 by 32 square: pips, or the six symbols of crown and anchor.
 
 export const PIPS: Record<number, readonly (readonly [number, number])[]> = {
   1: [[16, 16]],
@@ -34,7 +34,7 @@ export const PIPS: Record<number, readonly (readonly [number, number])[]> = {
   ],
 };
 
-/** Shapes to fill; drawn by us, so that no font decides what an anchor looks like. */
+/** SVG paths to fill; drawn here, so that the symbols do not depend on a font. */
 export const SYMBOLS: Record<string, string> = {
   spade:
     "M16 5C13 10 6 13.5 6 19a5 5 0 0 0 8.6 3.4C14.4 24.6 13.6 26 12 27h8c-1.6-1-2.4-2.4-2.6-4.6A5 5 0 0 0 26 19C26 13.5 19 10 16 5z",
@@ -50,7 +50,7 @@ const RED = new Set(["heart", "diamond", "crown"]);
 const INK = "var(--die-ink)";
 const RED_INK = "var(--die-red)";
 
-/** The ink of a face: ones and fours are red on numbers, hearts, diamonds and crowns on symbols. */
+/** Return the ink of a face: red for ones and fours, and for hearts, diamonds and crowns. */
 export function inkOf(face: number, name: string): string {
   if (name in SYMBOLS) return RED.has(name) ? RED_INK : INK;
   return face === 1 || face === 4 ? RED_INK : INK;

@@ -1,5 +1,5 @@
-// What the felt knows without drawing anything: piles broken into chips and laid out in an area,
-// the way from area to area by the arrow keys, and how far one has to go in to touch everything.
+// Compute the geometry of the felt: break amounts into chips, place piles in an area, find neighbours for the
+// arrow keys, and compute the scale at which every area can be tapped.
 
 import type { Area, Felt } from "../api/schema.d.ts";
 import { boxOf } from "../lib/game.ts";
@@ -8,7 +8,7 @@ export { broken, inscribed, lettering, wide } from "./lettering.ts";
 
 export type PileState = "placed" | "pending" | "others" | "won" | "lost" | "returned";
 
-/** Chips that lie on an area; `count` says from how many people those of others are. */
+/** Chips on an area; `count` is the number of players behind a pile of the others' chips. */
 export interface Pile {
   area: string;
   amount: number;
@@ -17,12 +17,12 @@ export interface Pile {
   count?: number;
 }
 
-/** Chips where no table says which there are, in minor units. */
+/** Chips in minor units, for pages without a table. */
 export const USUAL_CHIPS: readonly number[] = [100, 500, 2500, 10_000, 50_000, 100_000, 500_000];
 
 export const MOST_DRAWN = 6;
 
-/** The fewest chips that make up an amount, largest first; what no chip fits is a last, odd one. */
+/** Return the fewest chips that make up an amount, largest first; a remainder becomes one last, odd chip. */
 export function inChips(amount: number, chips: readonly number[]): number[] {
   const found: number[] = [];
   let left = amount;
@@ -35,7 +35,7 @@ export function inChips(amount: number, chips: readonly number[]): number[] {
   return found;
 }
 
-/** The chips of a pile to draw, lowest first: the largest ones stand for a tall pile. */
+/** Return the chips of a pile to draw, lowest first; the largest ones represent a tall pile. */
 export function drawnChips(amount: number, chips: readonly number[]): number[] {
   return inChips(amount, chips).slice(0, MOST_DRAWN);
 }
@@ -47,7 +47,7 @@ export interface PileAt {
   r: number;
 }
 
-/** Where the piles of an area stand: in its lower right corner, one's own first, none outside. */
+/** Place the piles of an area in its lower right corner, the player's own first, all inside the area. */
 export function pilesIn(area: Area, piles: readonly Pile[]): PileAt[] {
   const order: PileState[] = ["won", "placed", "pending", "returned", "lost", "others"];
   const sorted = [...piles].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
@@ -57,7 +57,7 @@ export function pilesIn(area: Area, piles: readonly Pile[]): PileAt[] {
   return sorted.map((pile, i) => ({ pile, x: right - i * step, y: area.y + area.height - r * 1.75, r }));
 }
 
-// --- from area to area --------------------------------------------------------------------------
+// --- keyboard navigation ------------------------------------------------------------------------
 
 export type Direction = "left" | "right" | "up" | "down";
 
@@ -68,7 +68,7 @@ export const KEYS: Record<string, Direction> = {
   ArrowDown: "down",
 };
 
-/** The area one comes to from another: the nearest that way, rather beside it than askew. */
+/** Find the nearest area in a direction; areas in the same row or column come before diagonal ones. */
 export function neighbour(areas: readonly Area[], from: Area, way: Direction): Area | undefined {
   let best: Area | undefined;
   let least = Infinity;
@@ -94,16 +94,16 @@ function distance(from: Area, to: Area, way: Direction): number {
 const alongX = (area: Area) => ({ start: area.x, end: area.x + area.width });
 const alongY = (area: Area) => ({ start: area.y, end: area.y + area.height });
 
-// --- how near -----------------------------------------------------------------------------------
+// --- scale --------------------------------------------------------------------------------------
 
 const MAIN = new Set(["big", "small", "odd", "even", "single", "any-triple", "red", "black", "shooter"]);
 const LEAST_PX = 26;
 const LEAST_MAIN_PX = 46;
 
-/** Whether a box is one that most people bet on, and that has to be easy to hit. */
+/** Whether a box is among the most popular, which need a larger tap target. */
 export const isMain = (area: Area): boolean => MAIN.has(boxOf(area.box).split(":", 1)[0]!);
 
-/** The scale, in pixels to a unit, from which on every area can be touched and read. */
+/** Return the smallest scale, in pixels per unit, at which every area can be tapped and read. */
 export function touchable(felt: Felt): number {
   const wanted = felt.areas.map(
     (area) => (isMain(area) ? LEAST_MAIN_PX : LEAST_PX) / Math.min(area.width, area.height),

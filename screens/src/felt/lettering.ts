@@ -1,5 +1,5 @@
-// Where the words and dice of an area go: sizes are estimated from the letters, so that everything
-// fits before anything is drawn. Lines shrink, and break where shrinking would make them illegible.
+// Lay out the words and dice of an area. Sizes are estimated from the letters, so that the layout needs no
+// rendering. Lines shrink, and break if shrinking would make them illegible.
 
 import type { Area, Inscription } from "../api/schema.d.ts";
 
@@ -10,7 +10,7 @@ export interface Word {
   size: number;
   role: "title" | "detail" | "odds";
   lang: "en" | "zh";
-  /** Written along the side, from below upwards. */
+  /** Written vertically, from bottom to top. */
   upright?: boolean;
 }
 
@@ -35,7 +35,7 @@ interface Row {
 const LINE = 1.22;
 const GAP = 0.35;
 
-/** How wide a text is, in letters as high as they are wide; on the safe side for heavy capitals. */
+/** Estimate the width of a text in ems; rounded up for bold capitals. */
 export function wide(text: string): number {
   let sum = 0;
   for (const letter of text) sum += widthOf(letter);
@@ -50,7 +50,7 @@ function widthOf(letter: string): number {
   return 0.64;
 }
 
-/** Break a text into lines of at most so many letters; a single word is never broken. */
+/** Break a text into lines of at most `most` ems; words are never broken. */
 export function broken(text: string, most: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/).filter(Boolean)) {
@@ -67,7 +67,7 @@ export function lettering(area: Area): Lettering {
   return placed(rows, area);
 }
 
-/** A block with room above and below: Chinese large, English under it, every line of its own. */
+/** Lay out a tall area: Chinese large, English below it, one item per line. */
 function tall(area: Area): Row[] {
   const [title = "", ...details] = area.en;
   const [sign = "", ...rest] = area.zh;
@@ -87,7 +87,7 @@ function tall(area: Area): Row[] {
   return rows;
 }
 
-/** A strip: both names beside each other, then one line for all the rest. */
+/** Lay out a flat area: both names in one line, everything else in a second one. */
 function flat(area: Area): Row[] {
   const [title = "", ...details] = area.en;
   const [sign = "", ...rest] = area.zh;
@@ -108,7 +108,7 @@ function flat(area: Area): Row[] {
   return rows;
 }
 
-/** Words between the areas; a narrow upright strip is written along its side. */
+/** Lay out the words between the areas; a narrow upright strip is written vertically. */
 export function inscribed(each: Inscription): Word[] {
   const lines = [
     ...each.en.map((text) => ({ text, lang: "en" as const })),
@@ -126,7 +126,7 @@ export function inscribed(each: Inscription): Word[] {
   return words.map((word) => ({ ...word, x, y: y + word.size * 0.36, upright: true }));
 }
 
-/** A text in as few lines as let its letters be at least `least` high, at most `most`. */
+/** Fit a text into the fewest lines that allow letters between `least` and `most` high. */
 function fitted(text: string, width: number, most: number, least: number): { text: string; size: number }[] {
   const longest = Math.max(...text.split(/\s+/).map(wide));
   const readable = Math.min(least, width / longest);

@@ -1,17 +1,17 @@
-// A finger or a mouse on an area: a click places, the other button or a long press takes back or
-// tells about the box. A press that scrolls the felt is none of these.
+// Handle pointer input on an area: a click places a chip; a right click or a long press removes one or describes
+// the box. A press that scrolls the felt does nothing.
 
 export interface Pressing {
   place: () => void;
   remove: () => void;
   describe: (shown: boolean) => void;
-  /** Whether a long press has something to take back; else it tells about the box. */
+  /** Whether a long press removes chips; otherwise it describes the box. */
   removes: () => boolean;
 }
 
 const LONG_MS = 500;
 
-/** Attach to an area what fingers and mice do there. */
+/** Attach the pointer handlers to an area. */
 export function pressing(what: Pressing): (area: Element) => () => void {
   return (area) => {
     let timer: ReturnType<typeof setTimeout> | undefined;

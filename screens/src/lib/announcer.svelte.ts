@@ -1,4 +1,4 @@
-// What is said aloud: to screen readers always, by voice and bell where the person wants sound.
+// Announce texts to screen readers, and by voice and bell if the user has turned sound on.
 
 import { untrack } from "svelte";
 import { readText, writeText } from "./storage.ts";
@@ -14,14 +14,14 @@ export function setSound(on: boolean): void {
   if (on) bell();
 }
 
-/** Tell a screen reader; `now` interrupts what it is reading. */
+/** Announce a text to screen readers; `now` interrupts the text being read. */
 export function announce(text: string, now = false): void {
   const place = now ? "assertive" : "polite";
-  const before = untrack(() => said[place]); // whoever announces does not wait for announcements
+  const before = untrack(() => said[place]); // an effect that announces must not depend on announcements
   said[place] = before === text ? `${text}\u00a0` : text;
 }
 
-/** Say an announcement of the rules aloud, in the words and the language of the rulebook. */
+/** Speak an announcement of the rulebook, in its words and language. */
 export function call(text: string, lang = "en"): void {
   announce(text, true);
   if (!sound.on || !("speechSynthesis" in window)) return;
@@ -33,7 +33,7 @@ export function call(text: string, lang = "en"): void {
 
 let audio: AudioContext | null = null;
 
-/** Ring once: two partials that die away, like the bell on a table. */
+/** Ring once: two decaying partials, like a table bell. */
 export function bell(): void {
   if (!sound.on || !("AudioContext" in window)) return;
   audio ??= new AudioContext();

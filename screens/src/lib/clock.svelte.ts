@@ -1,13 +1,13 @@
-// The house's clock, as near as this screen can know it: countdowns go by it, not by ours.
+// Estimate the server's clock, so that countdowns do not depend on the clock of this device.
 
 const KEPT = 30;
-/** By how many microseconds the house's clock was ahead of this machine's, as it was last heard. */
+/** The last offsets of the server's clock against this device's, in microseconds. */
 const heard: number[] = [];
 let ahead = 0;
 
 export const clock = $state({ now: Date.now() * 1000 });
 
-/** Hear what time the house says it is. A word that was long on its way says too little: the most counts. */
+/** Record a timestamp of the server. Network delay only lowers an offset, so the largest is the most accurate. */
 export function heardTime(serverTime: number): void {
   heard.push(serverTime - Date.now() * 1000);
   if (heard.length > KEPT) heard.shift();
@@ -15,14 +15,14 @@ export function heardTime(serverTime: number): void {
   look();
 }
 
-/** Look at the clock anew: what is counted down has just begun. */
+/** Update the clock now, for a countdown that has just begun. */
 export function look(): void {
   clock.now = houseTime();
 }
 
 export const houseTime = (): number => Date.now() * 1000 + ahead;
 
-/** Keep `clock.now` going while a screen shows it; returns how to stop. */
+/** Update `clock.now` periodically; return a function that stops it. */
 export function tick(): () => void {
   const timer = setInterval(look, 200);
   return () => clearInterval(timer);

@@ -1,4 +1,4 @@
-// Rolls: three faces from 1 to 6, and their place among the 216 in the order 1-1-1 to 6-6-6.
+// Define rolls: three faces from 1 to 6, indexed from 1-1-1 to 6-6-6 among the 216.
 
 export type Roll = readonly [number, number, number];
 

@@ -1,10 +1,10 @@
-// A results board on a wall: it signs in with a display token, and no person is signed in at it.
+// Sign in a results board on a wall with its display token; it has no user.
 
 import { get, post, Trouble } from "../api/client.ts";
 import type { DisplayView } from "../api/schema.d.ts";
 import { parts } from "./router.svelte.ts";
 
-/** Keep the display token of the address in the board's cookie, and remove it from the address. */
+/** Store the display token of the address in the board's cookie, and remove it from the address. */
 export async function takeToken(): Promise<void> {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!token) return;
@@ -16,7 +16,7 @@ export async function takeToken(): Promise<void> {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-/** The display that is signed in for the board at a path, or null. */
+/** Return the display that is signed in for the board at a path, or null. */
 export async function displayAt(path: string): Promise<DisplayView | null> {
   const [page, table] = parts(path);
   if (page !== "board" || table === undefined) return null;

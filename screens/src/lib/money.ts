@@ -1,10 +1,14 @@
-// Amounts are whole minor units everywhere; only what is shown or typed has a decimal point.
+// Format and parse amounts. Amounts are whole minor units everywhere; only displayed and typed text has a decimal
+// point.
 
 import { language } from "../texts/language.svelte.ts";
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** `12345` cents as "123.45"; with `sign`, a gain has a plus. No currency: the screen says it once. */
+/**
+ * Format 12345 cents as "123.45"; with `sign`, a gain has a plus. The currency is omitted: the screen shows it
+ * once.
+ */
 export function money(amount: number, currency: string, sign = false): string {
   const key = `${language.now} ${currency} ${sign}`;
   let format = formats.get(key);
@@ -20,14 +24,14 @@ export function money(amount: number, currency: string, sign = false): string {
   return format.format(amount / 10 ** digitsOf(currency));
 }
 
-/** As `money`, but without decimals where there are none: for chips and limits. */
+/** Format like `money`, but omit zero decimals; for chips and limits. */
 export function short(amount: number, currency: string): string {
   const whole = 10 ** digitsOf(currency);
   if (amount % whole) return money(amount, currency);
   return new Intl.NumberFormat(language.now, { maximumFractionDigits: 0 }).format(amount / whole);
 }
 
-/** What stands on a chip: 2.5K for two thousand five hundred. */
+/** Format the value printed on a chip: 2.5K for two thousand five hundred. */
 export function onChip(amount: number, currency: string): string {
   const units = amount / 10 ** digitsOf(currency);
   if (units >= 1_000_000) return `${trimmed(units / 1_000_000)}M`;
@@ -37,7 +41,7 @@ export function onChip(amount: number, currency: string): string {
 
 const trimmed = (value: number): string => String(Math.round(value * 100) / 100);
 
-/** What somebody typed, in minor units; null where it is no amount. */
+/** Parse a typed amount into minor units; return null if it is not an amount. */
 export function typed(text: string, currency: string): number | null {
   const said = text.replace(/[\s,_]/g, "");
   const digits = digitsOf(currency);

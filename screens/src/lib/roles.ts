@@ -1,4 +1,4 @@
-// Names of roles.
+// Name roles in the user's language.
 
 import { textOr } from "../texts/texts.ts";
 

@@ -1,4 +1,4 @@
-// Where we are: the address, changed without loading anything anew.
+// Hold the current address, and change it without loading the page.
 
 export const here = $state({ path: location.pathname, query: location.search });
 
@@ -14,7 +14,7 @@ function arrive(): void {
   window.scrollTo(0, 0);
 }
 
-/** Let links inside the house change the page instead of loading it. */
+/** Navigate links within the site without loading the page. */
 export function followLinks(): void {
   window.addEventListener("popstate", arrive);
   document.addEventListener("click", (event) => {
@@ -28,7 +28,7 @@ export function followLinks(): void {
   });
 }
 
-/** The parts of an address, decoded: `/table/7` is ["table", "7"]. */
+/** Split an address into decoded parts: `/table/7` becomes ["table", "7"]. */
 export function parts(path: string): string[] {
   return path.split("/").filter(Boolean).map(decodeURIComponent);
 }

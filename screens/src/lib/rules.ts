@@ -1,17 +1,17 @@
-// What a rules paper says of boxes: those of one family that pay alike together, with their edge.
+// Group the boxes of a rules page by family and odds, with their house edge.
 
 import type { BoxView, GameView, TableLimits } from "../api/schema.d.ts";
 
 const ROLLS = 216;
 
-/** Boxes of a family with the same odds on as many rolls. */
+/** Boxes of a family with the same odds on equally many rolls. */
 export interface Alike {
   family: string;
   boxes: BoxView[];
   odds: string[];
   ways: number;
   throws: number;
-  /** What the house keeps of a stake in the long run, in percent. */
+  /** The house edge in percent. */
   edge: number;
 }
 
@@ -38,7 +38,10 @@ function alike(box: BoxView): Alike {
   };
 }
 
-/** A bet over several throws wins when each of them does. For display: floats are good enough. */
+/**
+ * Return the house edge in percent. A bet over several throws wins if each of them wins. Floats suffice for
+ * display.
+ */
 export function edgePercent(box: Pick<BoxView, "lines" | "throws">): number {
   let returned = 0;
   for (const line of box.lines) {
@@ -49,7 +52,7 @@ export function edgePercent(box: Pick<BoxView, "lines" | "throws">): number {
   return Math.abs(percent) < 1e-9 ? 0 : percent;
 }
 
-/** The lowest minimum and the highest maximum among boxes. */
+/** Return the lowest minimum and the highest maximum among boxes. */
 export function limitsOf(limits: TableLimits, boxes: readonly BoxView[]): { minimum: number; maximum: number } | null {
   const ranges = boxes.flatMap((box) => limits.boxes?.[box.id] ?? limits.families[box.family] ?? []);
   if (!ranges.length) return null;

@@ -1,4 +1,4 @@
-// The session of the person at this screen, and what it permits.
+// Hold the session of this screen and the roles of its user.
 
 import { get, onTurnedAway, remove, Trouble } from "../api/client.ts";
 import type { DisplayView, HouseView, SessionView } from "../api/schema.d.ts";
@@ -6,12 +6,12 @@ import { displayAt, takeToken } from "./display.ts";
 
 interface Here {
   who: SessionView | null;
-  /** The results board that this screen is; nobody is signed in at it. */
+  /** The results board that is signed in at this screen, which then has no user. */
   display: DisplayView | null;
   house: HouseView | null;
   loaded: boolean;
   away: boolean;
-  /** Somebody was signed in at this screen, and is no more, without having signed out. */
+  /** Whether the session ended without the user signing out. */
   ended: boolean;
 }
 
@@ -30,7 +30,7 @@ onTurnedAway.call = (trouble) => {
   else void refresh();
 };
 
-/** Refusals of a password or a code that somebody typed: whoever is signed in stays so. */
+/** Refusals of a typed password or code; they do not end the session. */
 const WRONG = new Set(["sign-in/credentials", "sign-in/code", "sign-in/code-needed", "sign-in/expired"]);
 
 function ended(): void {
@@ -38,7 +38,7 @@ function ended(): void {
   session.who = null;
 }
 
-/** Nobody is signed in; a results board may be. */
+/** End the user's session, and check for the session of a results board. */
 async function nobody(): Promise<void> {
   ended();
   try {
@@ -49,7 +49,7 @@ async function nobody(): Promise<void> {
   }
 }
 
-/** Ask who is signed in; the house says nobody by refusing to tell. */
+/** Load the session; a 401 means that there is none. */
 export async function refresh(): Promise<void> {
   try {
     session.house = await get("/api/house", { background: true });

@@ -1,20 +1,20 @@
-// What the browser stores for the user: the language, favourites, unread notices. A browser may have no
-// storage, and a stored value may be damaged or of another version. Values are checked when they are
-// read and ignored if they are not valid, so that none breaks a page.
+// Read and write the browser's storage: the language, favourites, unread notices. A browser may have no storage,
+// and a stored value may be damaged or of another version. Values are validated when they are read, so that a bad
+// one is ignored and does not break the page.
 
-/** `local` outlives the tab, `session` does not. */
+/** `local` persists after the tab is closed, `session` does not. */
 export type Area = "local" | "session";
 export type Check<T> = (value: unknown) => value is T;
 
 const PREFIX = "threedice.";
 
-/** Read a value; the fallback if there is none that passes the check. */
+/** Read a value; return the fallback if there is no valid one. */
 export function read<T>(name: string, isValid: Check<T>, fallback: T, area: Area = "local"): T {
   const value = parsed(readText(name, area));
   return isValid(value) ? value : fallback;
 }
 
-/** Read a list; items that do not pass the check are left out. */
+/** Read a list; skip invalid items. */
 export function readList<T>(name: string, isItem: Check<T>, area: Area = "local"): T[] {
   return read(name, Array.isArray, [], area).filter(isItem);
 }
@@ -31,7 +31,7 @@ export function write(name: string, value: unknown, area: Area = "local"): void 
   writeText(name, JSON.stringify(value), area);
 }
 
-/** Store a text. Without storage, or if it is full, the page goes on with what it has in memory. */
+/** Store a text. Without storage, or if it is full, the page continues with the value in memory. */
 export function writeText(name: string, text: string, area: Area = "local"): void {
   try {
     storage(area).setItem(PREFIX + name, text);

@@ -1,9 +1,9 @@
-// Moments, microseconds of UTC, in words: by the clock on the house's wall, in the reader's language.
+// Format timestamps, in microseconds of UTC, in the house's time zone and the reader's language.
 
 import { session } from "./session.svelte.ts";
 import { language } from "../texts/language.svelte.ts";
 
-/** A moment as day and time. */
+/** Format a timestamp as day and time. */
 export function when(moment: number): string {
   const zone = session.house?.time_zone;
   return new Intl.DateTimeFormat(language.now, {

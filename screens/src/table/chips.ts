@@ -1,11 +1,11 @@
-// Where chips are after an event: in stacks and the float, on spots and on areas of the felt. Chips
-// are taken off a spot last placed first, so a seat keeps its placements, as the house does.
+// Apply an event to the chips of a view: stacks, float, spots and areas of the felt. Chips leave a spot in
+// reverse order of placement, as on the server, so a seat keeps its placements.
 
 import type { Event, GameView, SeatView, TableView } from "../api/schema.d.ts";
 
 type Placed = SeatView["placements"][string][number];
 
-/** Change the chips of a view by an event, in place; seats that change are new ones. */
+/** Apply an event to the chips of a view, in place; changed seats are replaced by new objects. */
 export function change(view: TableView, event: Event, game: GameView): void {
   switch (event.type) {
     case "BoughtIn":
@@ -101,11 +101,11 @@ export function change(view: TableView, event: Event, game: GameView): void {
     case "RulingMade":
       transfer(view, event.player, event.amount, event.owing);
       break;
-    default: // nobody's chips
+    default: // the event moves no chips
   }
 }
 
-/** What lies where: each placement as far as its bet plays, on the area of its end. */
+/** Return the chips by area: each placement, limited to the amount in play, on the area of its end. */
 function areasOf(seat: SeatView, game: GameView): SeatView["areas"] {
   const areas: Record<string, number> = {};
   for (const [spot, placements] of Object.entries(seat.placements)) {
@@ -120,7 +120,7 @@ function areasOf(seat: SeatView, game: GameView): SeatView["areas"] {
   return areas;
 }
 
-/** The area of the felt for chips on a spot; of several the first, where no end of it is named. */
+/** Return the area for chips on a spot; the first of several if no end is named. */
 export function areaOf(game: GameView, spot: string, end: string): string {
   const box = spot.split("@", 1)[0]!;
   const ends = game.boxes.find((each) => each.id === box)?.ends ?? [""];
@@ -182,13 +182,13 @@ function lay(view: TableView, player: string, game: GameView, spot: string, laid
 
 interface From {
   spot: string;
-  /** Off this end alone, where one is named. */
+  /** Only chips at this end. */
   area?: string;
-  /** Off this placement alone, where one is named. */
+  /** Only chips of this placement. */
   number?: number;
 }
 
-/** Take chips off a spot, the last placed first, and return them as placements. */
+/** Remove chips from a spot, the last placed first, and return them as placements. */
 function lift(view: TableView, player: string, game: GameView, amount: number, from: From): Placed[] {
   const lifted: Placed[] = [];
   const take = (each: SeatView): void => {
@@ -210,7 +210,7 @@ function lift(view: TableView, player: string, game: GameView, amount: number, f
   return lifted;
 }
 
-/** The layout is cleared: nobody has chips on it any more. */
+/** Clear the layout of all chips. */
 function clear(view: TableView): void {
   view.seats = Object.fromEntries(
     Object.entries(view.seats).map(([player, each]) => [player, { ...each, bets: {}, areas: {}, placements: {} }]),
@@ -228,7 +228,7 @@ function owe(view: TableView, player: string, amount: number): void {
   if (view.seats[player]) seat(view, player, (each) => (each.owing = view.owing[player] ?? 0));
 }
 
-/** The float is for staff to see. */
+/** Add an amount to the float, which only staff can see. */
 export function toFloat(view: TableView, amount: number): void {
   if (view.float_amount !== null) view.float_amount += amount;
 }
@@ -237,7 +237,7 @@ function toDrop(view: TableView, amount: number): void {
   if (view.drop !== null) view.drop += amount;
 }
 
-/** Amounts with one of them changed; what comes to nothing is not there. */
+/** Return the amounts with one of them changed; zero amounts are removed. */
 export function added(amounts: Record<string, number>, name: string, amount: number): Record<string, number> {
   const changed = { ...amounts };
   const now = (changed[name] ?? 0) + amount;

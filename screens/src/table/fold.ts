@@ -1,5 +1,4 @@
-// A table as this screen knows it: the view that the house gave, and every event since. Pure, and
-// compared with the house's own views by a test, event by event.
+// Fold events into the view of a table. Pure; a test compares the result with the server's views, event by event.
 
 import type { Event, GameView, LiveEvent, RoundView, TableView } from "../api/schema.d.ts";
 import * as chips from "./chips.ts";
@@ -7,8 +6,8 @@ import * as chips from "./chips.ts";
 type Step = RoundView["done"][number];
 
 /**
- * Apply what has happened to a view of this game, and return the new view; what did not change is
- * shared. The game has to be the one of the view: a table that is set up for another is a new one.
+ * Apply an event to a view of this game, and return the new view, which shares its unchanged parts. The game must
+ * be the view's own: a table that is set up for another game starts a new view.
  */
 export function folded(view: TableView, happened: LiveEvent, game: GameView): TableView {
   const next = { ...view, version: happened.version };
@@ -27,7 +26,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       view.mode = event.mode;
       view.chips = event.chips;
       view.limits = event.limits;
-      if (view.float_amount === null) break; // what follows is for staff
+      if (view.float_amount === null) break; // only staff see the rest
       view.checks_missing = Object.keys(game.conduct.opening ?? {});
       view.float_amount = event.float_amount;
       view.drop = 0;
@@ -165,12 +164,12 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
     case "InterruptionResolved":
       view.interrupted = 0;
       break;
-    default: // somebody's chips, or told without changing anything that is shown
+    default: // the event moves chips, or changes nothing in the view
       chips.change(view, event, game);
   }
 }
 
-/** When a table that the house deals closes betting, where it is open. */
+/** Return when betting closes at a table that the server deals; 0 if it is not open. */
 function closingTime(view: TableView): number {
   const done = view.round?.done ?? [];
   const betting = done.includes("open-betting") && !done.includes("close-betting");
@@ -186,7 +185,7 @@ function shooter(view: TableView, changes: Partial<NonNullable<TableView["shoote
   if (view.shooter) view.shooter = { ...view.shooter, ...changes };
 }
 
-/** Steps are told in the order of the rulebook's procedure, whatever came first. */
+/** Mark a step as done; steps are kept in procedure order, whatever the order of events. */
 function done(view: TableView, step: Step, game: GameView): void {
   const taken = new Set([...(view.round?.done ?? []), step]);
   round(view, { done: game.conduct.procedure.order.filter((each) => taken.has(each)) });

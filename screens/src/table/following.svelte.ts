@@ -1,5 +1,5 @@
-// A table that a screen follows: its game, its view as events arrive, and whether the house is heard.
-// A view is shown together with the game it belongs to, and never one without the other.
+// Follow a table: its game, its view as events arrive, and the state of the connection. The view is only shown
+// together with the game it belongs to.
 
 import { get } from "../api/client.ts";
 import { Live } from "../api/live.ts";
@@ -19,17 +19,17 @@ export class Following {
   game = $state.raw<GameView | null>(null);
   connected = $state(false);
   suspended = $state(false);
-  /** Whether this screen has ever heard the house; before, it is loading and not cut off. */
+  /** Whether the first handshake has succeeded; until then the page is loading, not disconnected. */
   begun = $state(false);
-  /** The house speaks otherwise than this page understands: it has to be loaded anew. */
+  /** Whether the server's protocol differs from this page's, so that the page must be reloaded. */
   outdated = $state(false);
   private readonly live: Live;
   private readonly listeners = new Set<Heard>();
-  /** A view that waits for its game, and what has happened since. */
+  /** A view that waits for its game, and the events after it. */
   private waiting: { view: TableView; events: LiveEvent[] } | null = null;
   private loading = false;
   private stopped = false;
-  /** As whom the view was made: a view of somebody else's is not to be gone on with. */
+  /** The audience and player of the view; a reconnect as another one must not continue it. */
   private seenAs = "";
 
   constructor(table: string) {
@@ -41,7 +41,7 @@ export class Following {
     });
   }
 
-  /** Begin to follow; returns how to stop. */
+  /** Start following; return a function that stops it. */
   start(): () => void {
     this.live.open();
     void this.loadGame();
@@ -51,13 +51,16 @@ export class Following {
     };
   }
 
-  /** Hear each event as it happens, after the view holds it; what a view brought is not told again. */
+  /**
+   * Call a listener for each live event, after it is folded into the view; events that a full view already
+   * includes are skipped.
+   */
   onEvent(listener: Heard): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Load the game that the table is set up for, and show the view that waits for it. */
+  /** Load the table's game, and show the view that waits for it. */
   async loadGame(): Promise<void> {
     if (this.loading || this.stopped) return;
     this.loading = true;
@@ -73,7 +76,7 @@ export class Following {
   private arrived(game: GameView): void {
     const waiting = this.waiting;
     if (waiting && waiting.view.game_hash !== game.hash) {
-      setTimeout(() => this.live.startOver(), AGAIN_MS); // it is being set up for another just now
+      setTimeout(() => this.live.startOver(), AGAIN_MS); // the table is being set up for another game
       return;
     }
     this.game = game;
@@ -135,7 +138,7 @@ export class Following {
     void this.loadGame();
   }
 
-  /** Take what comes next; what we know already is passed over, and a gap is never bridged. */
+  /** Fold the next event; ignore known versions, and start over after a gap. */
   private take(happened: LiveEvent): void {
     if (this.live.version === null || happened.version <= this.live.version) return;
     if (happened.version > this.live.version + 1) {
@@ -151,6 +154,6 @@ export class Following {
     if (!this.view || !this.game) return;
     this.view = folded(this.view, happened, this.game);
     if (happened.event) for (const listener of this.listeners) listener(happened.event, happened.at, this.view);
-    if (this.view.game_hash !== this.game.hash) this.live.startOver(); // a table for another game is a new one
+    if (this.view.game_hash !== this.game.hash) this.live.startOver(); // another game needs a full view
   }
 }

@@ -1,4 +1,4 @@
-// What is going on at a table, in a word: the same words as in the house's list of tables.
+// Determine the phase of a table, in the terms of the server's list of tables.
 
 import type { TableLine, TableView } from "../api/schema.d.ts";
 
@@ -14,5 +14,5 @@ export function phaseOf(view: TableView): Phase {
   return round.done.includes("open-betting") ? "betting" : "waiting";
 }
 
-/** Whole seconds until a moment of the house's clock, never below nothing. */
+/** Return the whole seconds until a time of the server's clock, at least 0. */
 export const secondsUntil = (moment: number, now: number): number => Math.max(0, Math.ceil((moment - now) / 1_000_000));

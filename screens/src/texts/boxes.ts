@@ -1,11 +1,11 @@
-// Names of boxes and faces for lists and labels, where the wording of the felt is too long.
+// Name boxes and faces for lists and labels, where the wording of the felt is too long.
 
 import { textOr } from "./texts.ts";
 
-/** A face of a die: its number, or the name of its symbol. */
+/** Return the name of a face: its number, or the name of its symbol. */
 export const faceName = (face: string): string => textOr(`box.face.${face}`, face);
 
-/** A short name of a box or a spot: `total:9` is "Total 9", `big@left` is "Big (left)". */
+/** Return the short name of a box or a spot: `total:9` is "Total 9", `big@left` is "Big (left)". */
 export function boxName(spot: string): string {
   const [box = "", end] = spot.split("@");
   const [family = "", selection] = box.split(":");

@@ -1,5 +1,5 @@
-// The catalogues of texts: one JSON file per language, loaded when a page needs it. The keys of
-// en.json are the keys of all of them; catalogues.test.ts compares the others with it.
+// Load the catalogues of texts, one JSON file per language, on demand. The keys of en.json are the keys of all of
+// them; catalogues.test.ts compares the others with it.
 
 import type en from "./en.json";
 import enUrl from "./en.json?url";
@@ -26,7 +26,7 @@ const loaded = new Map<Language, ReadonlyMap<string, string>>();
 
 export const isLoaded = (language: Language): boolean => loaded.has(language);
 
-/** The text of a key, if the catalogue of the language is loaded and has it. */
+/** Return the text of a key, or undefined if the catalogue of the language is not loaded or lacks it. */
 export const textIn = (language: Language, key: string): string | undefined => loaded.get(language)?.get(key);
 
 /** Load the catalogue of a language, unless it is loaded. */
@@ -37,12 +37,12 @@ export async function load(language: Language): Promise<void> {
   add(language, (await response.json()) as Catalogue);
 }
 
-/** Use a catalogue that is at hand. */
+/** Add a catalogue that is already loaded. */
 export function add(language: Language, catalogue: Catalogue): void {
   loaded.set(language, new Map(entries(catalogue)));
 }
 
-/** Every text of a catalogue with its path. */
+/** List every text of a catalogue with its path. */
 export function entries(catalogue: Catalogue, path = ""): [string, string][] {
   return Object.entries(catalogue).flatMap(([name, value]) =>
     typeof value === "string" ? [[path + name, value]] : entries(value, `${path}${name}.`),

@@ -1,9 +1,9 @@
-// The consequences of an irregularity, shown before it is confirmed.
+// Describe the consequences of an irregularity before it is confirmed.
 
 import type { GameView, Irregularity } from "../api/schema.d.ts";
 import { t } from "./texts.ts";
 
-/** The consequence in sentences, as the rulebook has it. */
+/** Return the consequences in sentences, as the rulebook defines them. */
 export function consequences(game: GameView, rule: Irregularity): string[] {
   const said = [t(`consequence.${rule.consequence}`)];
   if (rule.covered_dice_stand) said.push(t("consequence.covered-dice-stand"));

@@ -1,4 +1,4 @@
-// Loads the English texts before each file of tests.
+// Load the English texts before each test file.
 
 import { add } from "./catalogues.ts";
 import en from "./en.json";

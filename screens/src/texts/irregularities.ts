@@ -1,6 +1,6 @@
-// Names of irregularities.
+// Name irregularities in the user's language.
 
 import { textOr } from "./texts.ts";
 
-/** The name of an irregularity; a cause that staff worded themselves stays as it is. */
+/** Return the name of an irregularity; a cause in the staff's own words is returned unchanged. */
 export const causeName = (cause: string): string => textOr(`irregularity.${cause}`, cause);

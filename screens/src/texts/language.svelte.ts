@@ -1,4 +1,4 @@
-// The language of the screens: chosen by the user, stored in the browser, changed without a reload.
+// Hold the language of the screens: chosen by the user, stored in the browser, changed without a reload.
 
 import { readText, writeText } from "../lib/storage.ts";
 import { isLoaded, LANGUAGES, load } from "./catalogues.ts";
@@ -15,7 +15,7 @@ export const language = $state<{ now: Language }>({ now: "en" });
 let wanted: Language = "en";
 let retry: ReturnType<typeof setTimeout> | undefined;
 
-/** Load the stored language or the browser's; English, if its texts cannot be loaded. */
+/** Load the stored language or the browser's; fall back to English if its texts cannot be loaded. */
 export async function begin(): Promise<void> {
   const tags = [readText(STORED_AS) ?? "", ...navigator.languages];
   await switchTo(tags.map(languageOf).find((each) => each !== undefined) ?? "en");
@@ -27,7 +27,7 @@ export function choose(chosen: Language): Promise<void> {
   return switchTo(chosen);
 }
 
-/** Change to a language once its texts are loaded; until then keep the present one, and retry. */
+/** Switch to a language once its texts are loaded; until then keep the present one, and retry. */
 async function switchTo(chosen: Language, retryMs = FIRST_RETRY_MS): Promise<void> {
   wanted = chosen;
   clearTimeout(retry);
@@ -42,7 +42,7 @@ async function switchTo(chosen: Language, retryMs = FIRST_RETRY_MS): Promise<voi
   document.documentElement.lang = chosen;
 }
 
-/** The language for a tag such as "zh-HK". */
+/** Return the language for a tag such as "zh-HK". */
 function languageOf(tag: string): Language | undefined {
   const exact = LANGUAGES.find((each) => each === tag);
   if (exact) return exact;

@@ -1,5 +1,5 @@
-// When a box wins. The server describes it in English, in a few fixed phrases; each of them is translated,
-// and a phrase that is not known here is shown as it is.
+// Translate the condition under which a box wins. The server describes it in English, in a few fixed phrases;
+// unknown phrases are shown untranslated.
 
 import type { BoxView } from "../api/schema.d.ts";
 import { faceName } from "./boxes.ts";
@@ -28,7 +28,7 @@ export const PHRASES = {
 export const OR = "; or ";
 export const NOT_TRIPLE = ", but not on a triple";
 
-/** When a box wins. */
+/** Describe when a box wins. */
 export function meaningOf(box: Pick<BoxView, "meaning">): string {
   if (language.now === "en") return box.meaning;
   const [, each = "", throws] = /^(.*?)(?:, in each of (\d+) throws)?$/.exec(box.meaning) ?? [];

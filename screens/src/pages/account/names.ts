@@ -1,15 +1,15 @@
-// Names of roles and of movements on an account.
+// Name roles and account movements in the user's language.
 
 import { roleName } from "../../lib/roles.ts";
 import { textOr } from "../../texts/texts.ts";
 
-/** The name of a role at the beginning of a line. */
+/** Return the name of a role, capitalised for the beginning of a line. */
 export function roleTitle(role: string): string {
   const name = roleName(role);
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** What people in a role do; nothing for a role that is not known here. */
+/** Describe the duties of a role; empty for an unknown role. */
 export const roleDuties = (role: string): string => textOr(`account.role-does.${role}`, "");
 
 export const movementName = (what: string): string => textOr(`account.movement.${what}`, what);

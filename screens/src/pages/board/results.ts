@@ -1,19 +1,19 @@
-// Results as a board counts them: which rounds stand, and what the dice have shown. Pure.
+// Reduce the result lines of a table to the valid rounds, and count their dice. Pure.
 
 import type { Event } from "../../api/schema.d.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { total } from "../../lib/dice.ts";
 
-/** A line of the books: a result, a void round, or a result taken back later. */
+/** A line of the results: a result, a void round, or a later reversal. */
 export interface Line {
   round: number;
   what: string;
-  /** When it was written: what is heard live and what is read in the books agree on it. */
+  /** The timestamp, which is the same in the live event and in the stored line. */
   at?: number;
   dice?: readonly number[] | null;
 }
 
-/** The lines that the books will have for an event. */
+/** Return the result lines that an event produces. */
 export function linesOf(event: Event, at: number): Line[] {
   switch (event.type) {
     case "WinnersPaid":
@@ -27,7 +27,7 @@ export function linesOf(event: Event, at: number): Line[] {
   }
 }
 
-/** What was read, and what was heard that is not in it: the books are written a little later. */
+/** Merge stored lines with those of live events, which the stored ones may lag behind. */
 export function withHeard(read: readonly Line[], heard: readonly Line[]): Line[] {
   const key = (line: Line) => `${line.what} ${line.round} ${line.at}`;
   const known = new Set(read.map(key));
@@ -35,14 +35,14 @@ export function withHeard(read: readonly Line[], heard: readonly Line[]): Line[]
   return [...read, ...heard.filter((line) => (line.at ?? 0) >= newest && !known.has(key(line)))];
 }
 
-/** What became of a round in the end. */
+/** The final state of a round. */
 export interface Fate {
   round: number;
   roll: Roll | null;
   fate: "result" | "void" | "reversed";
 }
 
-/** The rounds in order, each with what became of it; a result reversed later is no result. */
+/** Return the rounds in order with their final states; a reversed result does not count. */
 export function fates(lines: readonly Line[]): Fate[] {
   const found: Fate[] = [];
   for (const line of lines) {
@@ -59,19 +59,19 @@ function reverse(found: Fate[], round: number): void {
   if (at >= 0) found[at] = { ...found[at]!, fate: "reversed" };
 }
 
-/** The rolls that stand. */
+/** Return the rolls of valid results. */
 export const rolls = (of: readonly Fate[]): Roll[] =>
   of.flatMap((each) => (each.fate === "result" && each.roll ? [each.roll] : []));
 
-/** How often each face and each total was shown in the last rolls. */
+/** Counts of each face and each total in the last rolls. */
 export interface Tally {
-  /** How many rolls there were to count; fewer than asked for at a table that has just begun. */
+  /** The number of rolls counted; fewer than requested at a table that has just opened. */
   of: number;
   /** Dice that showed each face, 1 to 6. */
   faces: number[];
   /** Rolls with each total, 3 to 18. */
   totals: number[];
-  /** The faces shown most, and least; none where all were shown alike. */
+  /** The most and the least frequent faces; empty if all are equally frequent. */
   hot: number[];
   cold: number[];
 }

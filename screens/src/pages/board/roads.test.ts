@@ -36,7 +36,7 @@ test.each([0, 1, 6, 7, 59, 60, 61, 200])("the bead plate has the newest of %i re
 
 const repeated = <T>(value: T, times: number): T[] => Array.from({ length: times }, () => value);
 
-/** Runs of random outcomes. Long ones turn and meet, short ones do not. */
+/** Generate runs of random outcomes. Long runs turn and meet, short ones do not. */
 function randomRuns(seed: number, longest: number): string[] {
   const random = generator(seed);
   return Array.from({ length: 40 }, () => ["small", "big", "triple", NEITHER][random(4)]!).flatMap((outcome) =>
@@ -44,7 +44,7 @@ function randomRuns(seed: number, longest: number): string[] {
   );
 }
 
-/** A linear congruential generator: the same numbers from the same seed. */
+/** Return a linear congruential generator, which repeats its numbers for the same seed. */
 function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -1,11 +1,11 @@
-// Roads: how results followed one another. Which roads a game has follows from its boxes: boxes that
-// oppose each other, odd and even totals, or how many different faces came. Pure.
+// Compute roads: charts of how results followed one another. The boxes of a game determine its roads: opposed
+// boxes, odd and even totals, or the number of different faces. Pure.
 
 import type { BoxView, GameView } from "../../api/schema.d.ts";
 import { isTriple, ROLLS, rollIndex, total } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 
-/** An outcome that a road tells from the others; `rolls` as in LineView. */
+/** One of the outcomes that a road distinguishes; `rolls` as in LineView. */
 export interface Side {
   key: string;
   rolls: string;
@@ -14,7 +14,7 @@ export interface Side {
 export interface Road {
   key: string;
   sides: readonly Side[];
-  /** Whether the sides are boxes that can be bet on at this table. */
+  /** Whether the sides are boxes of this table. */
   offered: boolean;
 }
 
@@ -23,7 +23,7 @@ export const NEITHER = "neither";
 export const ROWS = 6;
 const MOST_ROADS = 2;
 
-/** The roads that make sense for a game, the most telling first. */
+/** Return the roads that suit a game, the most informative first. */
 export function roadsOf(game: Pick<GameView, "boxes" | "faces">): Road[] {
   const roads = opposed(game.boxes);
   const more = [parity(game.boxes), variety(game)];
@@ -31,7 +31,7 @@ export function roadsOf(game: Pick<GameView, "boxes" | "faces">): Road[] {
   return roads.slice(0, MOST_ROADS);
 }
 
-/** Boxes that exclude each other with the same chance, such as big and small, or red and black. */
+/** Find boxes that exclude each other and are equally likely, such as big and small, or red and black. */
 function opposed(boxes: readonly BoxView[]): Road[] {
   const inFamily = (family: string) => boxes.filter((box) => box.family === family).length;
   const candidates = boxes.filter((box) => box.throws === 1 && (!box.selection.length || inFamily(box.family) === 2));
@@ -55,7 +55,10 @@ function isOpposed(a: BoxView, b: BoxView): boolean {
   return !ROLLS.some((_, at) => one[at] === "1" && other[at] === "1");
 }
 
-/** Odd and even, where totals are bet on; a triple is neither, as in every rulebook that has both. */
+/**
+ * Return the road of odd and even for games with bets on totals; a triple is neither, as in every rulebook that
+ * has both.
+ */
 function parity(boxes: readonly BoxView[]): Road | null {
   const totals = boxes.filter((box) => box.selection.length === 1 && isTotal(box));
   if (!totals.length) return null;
@@ -75,7 +78,7 @@ function isTotal(box: BoxView): boolean {
   return won.includes("1") && ROLLS.every((roll, at) => (won[at] === "1") === (total(roll) === sum));
 }
 
-/** How many boxes for one face win: three different faces, a pair, or a triple. */
+/** Return the road of how many boxes for one face win: three different faces, a pair, or a triple. */
 function variety(game: Pick<GameView, "boxes" | "faces">): Road | null {
   const singles = game.boxes.filter((box) => isOfOneFace(box, game.faces)).map(mask);
   if (singles.length !== game.faces.length) return null;
@@ -97,14 +100,14 @@ export function isOfOneFace(box: BoxView, faces: readonly string[]): boolean {
 const isTold = (roads: readonly Road[], road: Road): boolean =>
   roads.some((each) => each.sides.every((one) => road.sides.some((other) => other.key === one.key)));
 
-/** What a roll is on a road: one of its sides, a triple that none of them wins, or neither. */
+/** Classify a roll on a road: one of its sides, a triple that no side wins, or neither. */
 export function outcomeOn(road: Road, roll: Roll): string {
   const at = rollIndex(roll);
   const won = road.sides.find((each) => each.rolls[at] === "1");
   return won?.key ?? (isTriple(roll) ? TRIPLE : NEITHER);
 }
 
-/** The bead plate: one bead a result, down six rows and then the next column; the last columns. */
+/** Arrange results as a bead plate: one bead per result, in columns of six rows; only the last columns are kept. */
 export function beadPlate<T>(of: readonly T[], columns: number): T[][] {
   const first = Math.max(0, Math.ceil(of.length / ROWS) - columns) * ROWS;
   const plate: T[][] = [];
@@ -116,12 +119,14 @@ export interface Cell {
   column: number;
   row: number;
   outcome: string;
-  /** How many results were neither of the sides between this one and the next. */
+  /** The number of results between this one and the next that were on neither side. */
   passed: number;
 }
 
-/** The big road: a new column whenever the outcome changes, down six rows at most; a longer run turns
- * right at the bottom, or above what lies there already. Results that are neither are counted on the cell before. */
+/**
+ * Arrange outcomes as a big road: a new column whenever the outcome changes, at most six rows. A longer run turns
+ * right at the bottom, or above an occupied cell. Results on neither side are counted on the preceding cell.
+ */
 export function bigRoad(outcomes: readonly string[]): Cell[] {
   const cells: Cell[] = [];
   const taken = new Set<string>();
@@ -150,7 +155,7 @@ export function bigRoad(outcomes: readonly string[]): Cell[] {
   return cells;
 }
 
-/** The part of a big road that fits into so many columns, moved to the left. */
+/** Return the last columns of a big road, shifted to the left. */
 export function lastColumns(cells: readonly Cell[], columns: number): Cell[] {
   const first = Math.max(0, Math.max(0, ...cells.map((cell) => cell.column + 1)) - columns);
   return cells.flatMap((cell) => (cell.column >= first ? [{ ...cell, column: cell.column - first }] : []));

@@ -1,4 +1,4 @@
-// How the sides of a road look and what they are called.
+// Define the names, colours and signs of the sides of a road.
 
 import type { GameView } from "../../api/schema.d.ts";
 import { textOr } from "../../texts/texts.ts";
@@ -22,7 +22,7 @@ const TONES: Record<string, string> = {
   neither: "grey",
 };
 
-/** The sign of a face: a symbol, or its number. */
+/** Return the sign of a face: a symbol, or its number. */
 export const sign = (face: string): string => SYMBOLS[face] ?? face;
 
 export function sideName(game: GameView, key: string): string {
@@ -33,9 +33,9 @@ export function sideMark(game: GameView, key: string): string {
   return textOr(`board.side-mark.${key}`, sign(selection(game, key)[0] ?? key));
 }
 
-/** The colour of a side; where it has none of its own, by its place in the road. */
+/** Return the colour of a side; the default depends on its position in the road. */
 export const tone = (key: string, place: number): string => TONES[key] ?? (place === 1 ? "red" : "blue");
 
-/** A box for several faces selects them in one word, joined by hyphens. */
+/** Split the selection of a box for several faces, which are joined by hyphens. */
 const selection = (game: GameView, key: string): string[] =>
   (game.boxes.find((box) => box.id === key)?.selection ?? []).flatMap((each) => each.split("-"));

@@ -1,5 +1,5 @@
-// What every part of the dealer's page shares: the table, the user's permissions there, and how commands are
-// sent, one at a time in the order of the key presses.
+// Hold the state that all parts of the dealer's page share: the table, the user's roles there, and the queue that
+// sends commands one at a time in the order of the key presses.
 
 import { get, post, Trouble } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
@@ -31,18 +31,18 @@ export class Desk {
   readonly table: string;
   readonly following: Following;
   trouble = $state.raw<unknown>(null);
-  /** How many acts are on their way; the next button waits for them. */
+  /** The number of pending commands; the next button waits for them. */
   waiting = $state(0);
-  /** The version up to which the screen has to come before acts are offered again. */
+  /** The version that the view must reach before commands are offered again. */
   private upTo = $state(0);
   sheet = $state.raw<WorkingSheet | null>(null);
-  /** What waits for a second person at this table, and what became of one's own. */
+  /** The table's pending requests, and the decisions on the user's own. */
   requests = $state.raw<RequestView[]>([]);
   decided = $state.raw<RequestView[]>([]);
-  /** The player whose chips are worked with, and the chip that a tap on the layout puts down. */
+  /** The selected player, and the chip that a tap on the layout places. */
   player = $state("");
   chip = $state(0);
-  /** Chips that were found elsewhere; the next tap on the layout says where. */
+  /** Chips that were found in another place; the next tap on the layout sets it. */
   moving = $state.raw<Moving | null>(null);
   notices = $state.raw<Notice[]>([]);
   private sheetAt = -1;
@@ -80,7 +80,7 @@ export class Desk {
     return this.view?.currency || session.house?.currency || "";
   }
 
-  /** One's roles at this table; the house tells staff its float, and nobody else. */
+  /** The user's roles at this table; the server shows the float to its staff only. */
   get roles(): Roles {
     const who = session.who;
     if (!who || !this.view || this.view.float_amount === null) return [];
@@ -91,17 +91,17 @@ export class Desk {
     return this.roles.some((role) => SUPERVISORS.includes(role));
   }
 
-  /** Whether something can be done now: the house is heard, and nothing is on its way. */
+  /** Whether commands can be sent now: connected, and none is pending. */
   get ready(): boolean {
     return this.heard && this.waiting === 0 && (this.view?.version ?? 0) >= this.upTo;
   }
 
-  /** Whether keys may be pressed: they queue, so only the house has to be heard. */
+  /** Whether keys are enabled: they queue, so they only need a connection. */
   get heard(): boolean {
     return this.following.connected && !this.following.suspended;
   }
 
-  /** Do something at the table; answers whether it was done. */
+  /** Send a command to the table; return whether it was accepted. */
   send(what: TableCommand): Promise<boolean> {
     return this.act(async () => {
       const done = await command(this.table, what);
@@ -109,7 +109,7 @@ export class Desk {
     });
   }
 
-  /** Ask for something that takes two people. */
+  /** Request a command that needs a second person's approval. */
   ask(what: RequestedCommand, reason: string): Promise<boolean> {
     return this.act(async () => {
       const opened = await post(
@@ -121,7 +121,7 @@ export class Desk {
     });
   }
 
-  /** Decide on somebody else's request, or take one's own back. */
+  /** Approve or decline a request, or withdraw the user's own. */
   decide(request: RequestView, how: "approve" | "decline" | "withdraw"): Promise<boolean> {
     const at = { request: request.id };
     return this.act(async () => {
@@ -136,7 +136,7 @@ export class Desk {
     this.decided = this.decided.filter((each) => each.id !== request.id);
   }
 
-  /** Say what the rules have said at this point, and ring where they have it rung. */
+  /** Speak the announcement of a step, and ring the bell if the rules require it. */
   say(words: string | undefined, ring = false): void {
     if (ring) bell();
     if (words) call(words);
@@ -160,7 +160,7 @@ export class Desk {
     return mine;
   }
 
-  /** Ask for the working sheet of a version, one at a time; the latest wins. */
+  /** Load the working sheet for a version, one request at a time; the latest version wins. */
   async loadSheet(version: number): Promise<void> {
     this.sheetAt = Math.max(this.sheetAt, version);
     if (this.loading) return;
@@ -176,7 +176,7 @@ export class Desk {
     this.loading = false;
   }
 
-  /** What a player is called here: people at a table go by their seats. */
+  /** Return a player's name at the table, which is their seat. */
   name(player: string): string {
     const at = Object.keys(this.view?.seats ?? {}).indexOf(player);
     return at < 0 ? player.slice(0, 8) : t("dealer.general.seat", { number: at + 1 });
@@ -187,7 +187,7 @@ export class Desk {
     this.player = players[(players.indexOf(this.player) + 1) % players.length] ?? "";
   }
 
-  /** Keep what has to be read: void rounds, reversals, and call bets to be put down. */
+  /** Keep events that the dealer must read: void rounds, reversals, and call bets to place. */
   private notice(event: Event): void {
     const kept =
       event.type === "RoundVoided" ||
@@ -207,11 +207,11 @@ export class Desk {
       await this.learn(this.requests.filter((old) => isMine(old) && !pending.some((each) => each.id === old.id)));
       this.requests = pending;
     } catch {
-      // it is asked again soon
+      // The next poll retries.
     }
   }
 
-  /** Learn what became of one's own requests that no longer wait. */
+  /** Load the decisions on the user's requests that are no longer pending. */
   private async learn(gone: RequestView[]): Promise<void> {
     for (const each of gone) {
       const now = await get("/api/requests/{request}", { at: { request: each.id }, background: true });

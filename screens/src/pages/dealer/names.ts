@@ -1,4 +1,4 @@
-// Names of colours.
+// Name colours in the user's language.
 
 import { textOr } from "../../texts/texts.ts";
 

@@ -1,5 +1,5 @@
-// A round as a dealer works it: what is done, what comes next, what else may be done now, and who
-// may do it. Pure: the house decides in the end, this only keeps the screen from offering nonsense.
+// Determine the steps of a round that are done, next or possible now, and who may take them. Pure. The server
+// decides; this only keeps the screen from offering commands that it would refuse.
 
 import type { GameView, Step, TableView } from "../../api/schema.d.ts";
 
@@ -8,25 +8,25 @@ export type StepName = GameView["conduct"]["procedure"]["order"][number];
 /** The roles of a person at this table, as the rules name them. */
 export type Roles = readonly string[];
 
-/** The steps that are done, or that a round beginning now does without. */
+/** Return the steps that are done, or that a round beginning now skips. */
 export function doneSteps(game: GameView, view: TableView): readonly StepName[] {
   if (view.round) return view.round.done;
   const { order, steps } = game.conduct.procedure;
   return inSeries(view) ? order.filter((each) => steps[each]?.per === "shooter") : [];
 }
 
-/** Whether a shooter's bet is placed, so that the shooter keeps the dice until it is decided. */
+/** Whether a shooter's bet is placed; the shooter then keeps the dice until it is decided. */
 export function inSeries(view: TableView): boolean {
   return (view.shooter?.stake ?? 0) > 0;
 }
 
-/** The first step of the order that is not done. */
+/** Return the first step of the procedure that is not done. */
 export function nextStep(game: GameView, view: TableView): StepName | undefined {
   const done = doneSteps(game, view);
   return game.conduct.procedure.order.find((each) => !done.includes(each));
 }
 
-/** Steps that may be taken now although others come first: tumbling under cover, for one. */
+/** Return the steps that may be taken before their turn, such as tumbling under cover. */
 export function earlySteps(game: GameView, view: TableView): StepName[] {
   const done = doneSteps(game, view);
   const { order, steps } = game.conduct.procedure;
@@ -38,7 +38,7 @@ export function earlySteps(game: GameView, view: TableView): StepName[] {
   });
 }
 
-/** Who may do what these roles do: seniors too, where the rulebook lets them stand in. */
+/** Add the senior roles that may stand in for these roles under the rulebook. */
 export function withStandIns(game: GameView, roles: Roles): Roles {
   const rule = game.conduct.people.stand_in;
   if (!rule) return roles;
@@ -57,14 +57,14 @@ export function mayStep(game: GameView, name: StepName, mine: Roles): boolean {
   return mine.some((role) => DEALING.includes(role) && allowed.includes(role));
 }
 
-/** Who may do an act that is no step; `silent` may where the rulebook says nothing. */
+/** Whether these roles may perform an act that is not a step; `silent` applies if the rulebook has no rule. */
 export function mayAct(game: GameView, act: string, mine: Roles, silent: Roles = []): boolean {
   const rule = game.conduct.people.acts[act];
   const allowed: Roles = rule ? rule.by : silent;
   return mine.some((role) => allowed.includes(role));
 }
 
-/** Whether the dealer waits for a player: the shooter chooses, and throws unless absent. */
+/** Whether a step waits for the shooter, who chooses the dice, and throws unless absent. */
 export function waitsForShooter(game: GameView, view: TableView, name: StepName): boolean {
   const by: Roles = game.conduct.procedure.steps[name]?.by ?? [];
   if (!by.includes("shooter")) return false;
@@ -77,7 +77,7 @@ export function betting(view: TableView): boolean {
   return done.includes("open-betting") && !done.includes("close-betting");
 }
 
-/** Whether a result stands that may still be amended. */
+/** Whether the result may still be amended. */
 export function amendable(view: TableView): boolean {
   return !!view.round?.result && !view.round.done.includes("collect-losers");
 }
@@ -85,7 +85,7 @@ export function amendable(view: TableView): boolean {
 export const clausesOf = (thing: { clause: Step["clause"] }): string =>
   Array.isArray(thing.clause) ? thing.clause.join(", ") : thing.clause;
 
-/** The first clause of the rulebook itself, for a list; those that it borrows are too long for one. */
+/** Return the first clause of the rulebook itself, for a list; clauses borrowed from others are too long. */
 export function firstClause(thing: { clause: Step["clause"] }): string {
   const own = [thing.clause].flat().filter((each) => !each.includes(" "));
   return own.length > 1 ? `${own[0]} …` : (own[0] ?? "");

@@ -1,4 +1,4 @@
-// A request in words: what the second person is asked to agree to.
+// Describe a request for the second person who decides on it.
 
 import type { GameView, RequestView } from "../../api/schema.d.ts";
 import { rollIndex } from "../../lib/dice.ts";

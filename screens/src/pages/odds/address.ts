@@ -1,12 +1,12 @@
-// What is chosen on the page stands in its address, so that it can be sent to somebody. Browsers
-// are slow to change an address, so it is written once the choosing has paused.
+// Store the choices of the page in its address, so that links preserve them. Browsers throttle address changes,
+// so writes are debounced.
 
 import { here } from "../../lib/router.svelte.ts";
 
 const PAUSE_MS = 400;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Keep a choice in the address; an empty one is taken out. */
+/** Store a choice in the address; an empty one is removed. */
 export function keep(name: string, value: string): void {
   const query = new URLSearchParams(here.query);
   if (value) query.set(name, value);

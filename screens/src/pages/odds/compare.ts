@@ -1,4 +1,4 @@
-// Two games side by side: the same boxes, and which game is kinder to players on each.
+// Compare two games box by box, and determine which has the lower house edge on each.
 
 import type { FiguresView, SheetView } from "../../api/schema.d.ts";
 import { share } from "./mix.ts";
@@ -9,12 +9,12 @@ export interface Compared {
   box: string;
   here?: FiguresView;
   there?: FiguresView;
-  /** Points of a per cent by which the edge is higher there. */
+  /** Percentage points by which the edge of the other game is higher. */
   points: number;
   verdict: Verdict;
 }
 
-/** Every box of either game, those of the first in its order; exact fractions decide what is alike. */
+/** Return every box of either game, in the order of the first; exact fractions decide equality. */
 export function compared(here: SheetView, there: SheetView): Compared[] {
   const other = new Map(there.boxes.map((each) => [each.box, each.figures]));
   const rows = here.boxes.map(({ box, figures }) => judged(box, figures, other.get(box)));
@@ -30,7 +30,7 @@ function judged(box: string, here: FiguresView | undefined, there: FiguresView |
   return { box, here, there, points, verdict: points < 0 ? "better" : "worse" };
 }
 
-/** How many boxes there are of each verdict. */
+/** Count the boxes of each verdict. */
 export function counted(rows: readonly Compared[]): Record<Verdict, number> {
   const found: Record<Verdict, number> = { same: 0, better: 0, worse: 0, "only-here": 0, "only-there": 0 };
   for (const row of rows) found[row.verdict]++;

@@ -1,12 +1,12 @@
-// A mix of bets as the page shows it: what the house has judged, put in order, and what each bet
-// of it does on one roll. All amounts are whole minor units.
+// Sort the server's figures for a mix of bets, and compute each bet's result on one roll. Amounts are whole minor
+// units.
 
 import type { BoxView, MixView } from "../../api/schema.d.ts";
 import { ROLLS } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { oddsOn } from "../../lib/game.ts";
 
-/** A net result of one round, and on how many of the 216 rolls it comes. */
+/** A net result of one round, and the number of the 216 rolls that bring it. */
 export interface Outcome {
   net: number;
   ways: number;
@@ -24,7 +24,7 @@ export interface Line {
   net: number;
 }
 
-/** Every net result from worst to best. */
+/** Return every net result from worst to best. */
 export function outcomes(mix: MixView): Outcome[] {
   const ways = new Map<number, number>();
   for (const net of mix.nets) ways.set(net, (ways.get(net) ?? 0) + 1);
@@ -38,7 +38,7 @@ function extreme(mix: MixView, net: number): Extreme {
   return { net: net / mix.unit, rolls: ROLLS.filter((_, i) => mix.nets[i] === net) };
 }
 
-/** What each bet of a mix wins or loses on a roll. */
+/** Return what each bet of a mix wins or loses on a roll. */
 export function linesOn(stakes: ReadonlyMap<string, number>, boxes: ReadonlyMap<string, BoxView>, roll: Roll): Line[] {
   return [...stakes].map(([id, stake]) => {
     const box = boxes.get(id);
@@ -47,7 +47,10 @@ export function linesOn(stakes: ReadonlyMap<string, number>, boxes: ReadonlyMap<
   });
 }
 
-/** What a stake wins at "a to b"; chips that do not divide are for the house to settle, not here. */
+/**
+ * Return the winnings of a stake at "a to b"; the server, not this function, settles amounts that do not divide
+ * evenly.
+ */
 export function won(stake: number, odds: string): number {
   const [a = 0, b = 1] = odds.split(/\s*to\s*/).map(Number);
   return (stake * a) / b;
@@ -55,17 +58,17 @@ export function won(stake: number, odds: string): number {
 
 // --- the sheet ----------------------------------------------------------------------------------
 
-/** "7/216" as a number, to sort by and to show as a share. */
+/** Parse "7/216" into a number, for sorting and for display as a share. */
 export function share(fraction: string): number {
   const [a = 0, b = 1] = fraction.split("/").map(Number);
   return a / b;
 }
 
-/** A roll written in an address: 1-2-3. */
+/** Parse the roll in an address, such as 1-2-3. */
 export function rollIn(query: string): Roll | null {
   const faces = /^([1-6])-([1-6])-([1-6])$/.exec(new URLSearchParams(query).get("roll") ?? "");
   return faces ? [Number(faces[1]), Number(faces[2]), Number(faces[3])] : null;
 }
 
-/** "2023-10-06T08:00:00+08:00" as a day and a time of the place where it is in force. */
+/** Format "2023-10-06T08:00:00+08:00" as day and local time of the jurisdiction. */
 export const dayOf = (effective: string): string => effective.slice(0, 16).replace("T", " ");

@@ -1,4 +1,4 @@
-// Favourites: sets of chips under a name, stored by the browser for each game.
+// Manage favourites: named sets of chips, stored by the browser for each game.
 
 import { isRecord, isText } from "../../lib/storage.ts";
 import { isSet } from "./slip.ts";
@@ -11,11 +11,11 @@ export interface Favourite {
 
 export type Favourites = readonly Favourite[];
 
-/** The most favourites of a game: more could not be found again in the list. */
+/** The most favourites of a game; a longer list could not be searched by eye. */
 export const MOST = 40;
 export const LONGEST_NAME = 40;
 
-/** Why a name does not do, or nothing. */
+/** Return why a name is not valid, or null. */
 export function nameFault(all: Favourites, name: string, renamed?: string): "empty" | "taken" | "full" | null {
   const wanted = tidied(name);
   if (!wanted) return "empty";

@@ -1,16 +1,16 @@
-// What a page says of a box: its name by area or spot, the house's edge; and of a cause its words.
+// Name boxes by area or spot, compute their house edge, and describe causes.
 
 import type { BoxView, GameView } from "../../api/schema.d.ts";
 import { boxName } from "../../felt/names.ts";
 import { boxesById, boxOf } from "../../lib/game.ts";
 
-/** The name of the box of an area or spot. */
+/** Return the name of the box of an area or spot. */
 export function nameAt(game: GameView | null, area: string): string {
   const box = game && boxesById(game).get(boxOf(area));
   return box ? boxName(box) : area;
 }
 
-/** The house's edge on a box in hundredths of a percent, from its lines; for one throw only. */
+/** Compute the house edge of a box in hundredths of a percent; for bets on one throw only. */
 export function edgeOf(box: BoxView): number | null {
   if (box.throws !== 1) return null;
   const returned = box.lines.reduce((sum, { odds, ways }) => {
@@ -20,7 +20,7 @@ export function edgeOf(box: BoxView): number | null {
   return Math.round((1 - returned / 216) * 10_000);
 }
 
-/** What the rulebook says of a cause: its own words for an irregularity, or the cause itself. */
+/** Return the rulebook's words for an irregularity, or the cause itself. */
 export function causeIn(game: GameView | null, cause: string): { words: string; clause: string } {
   const known = Object.entries(game?.conduct.irregularities ?? {}).find(([name]) => name === cause)?.[1];
   const clause = known?.clause ?? [];

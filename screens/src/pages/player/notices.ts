@@ -1,5 +1,5 @@
-// Notices that stay until the player has read them, across reloads: void and reversed rounds, the outcome of
-// an interruption, corrections. Stored by the browser for each player and table.
+// Keep notices until the player dismisses them, across reloads: void and reversed rounds, the outcome of an
+// interruption, corrections. The browser stores them for each player and table.
 
 import type { StatementLine } from "../../api/schema.d.ts";
 import { isRecord, isText } from "../../lib/storage.ts";
@@ -22,7 +22,7 @@ export interface Notice {
   readonly what: (typeof KINDS)[number];
   readonly round: number;
   readonly amount: number;
-  /** A cause, a reason, or the spots it is about. */
+  /** The cause, the reason, or the spots concerned. */
   readonly note: string;
 }
 
@@ -33,7 +33,7 @@ export interface Kept {
 
 export const NONE: Kept = { open: [], read: [] };
 const MOST = 200;
-/** Older lines of a statement are history, and no news. */
+/** The age from which lines of a statement are history and not news. */
 export const NEWS_MICROSECONDS = 24 * 3600 * 1_000_000;
 
 export function told(kept: Kept, notice: Notice): Kept {
@@ -46,7 +46,7 @@ export const dismissed = (kept: Kept, id: string): Kept => ({
   read: [...kept.read, id].slice(-MOST),
 });
 
-/** The notices in a statement: lines of this table that a player should have been told about. */
+/** Return the notices in a statement: lines of this table that concern the player. */
 export function inStatement(lines: readonly StatementLine[], table: string, now: number): Notice[] {
   return lines.filter((line) => line.table === table && now - line.at < NEWS_MICROSECONDS).flatMap(noticeOf);
 }
@@ -68,7 +68,7 @@ function noticeOf({ what, round, amount, note }: StatementLine): Notice[] {
   }
 }
 
-/** What is told twice, live and by the statement, has one id. */
+/** Create a notice. Its id is the same from a live event and from the statement, so that it appears once. */
 export const notice = (what: Notice["what"], round: number, amount: number, note: string): Notice => ({
   id: what === "corrected" || what === "ruling" ? `${what} ${round} ${amount} ${note}` : `${what} ${round}`,
   what,
@@ -77,7 +77,7 @@ export const notice = (what: Notice["what"], round: number, amount: number, note
   note,
 });
 
-/** Whether a stored value is a state of notices. */
+/** Whether a stored value is a valid state of notices. */
 export function isKept(value: unknown): value is Kept {
   if (!isRecord(value)) return false;
   const { open, read } = value;

@@ -1,5 +1,5 @@
-// Chips on their way: pending until the house has acknowledged them, and then until the events that
-// say so have arrived, so that no chip flickers and none looks accepted that is not.
+// Track pending chips until the server has acknowledged them and the events have arrived, so that no chip
+// flickers or looks accepted too early.
 
 import type { Act, Lying } from "./slip.ts";
 
@@ -7,7 +7,7 @@ export interface Waiting {
   readonly key: string;
   readonly area: string;
   readonly amount: number;
-  /** The version at which the house has accepted it; 0 while nobody knows. */
+  /** The version at which the server accepted it; 0 until it has. */
   readonly version: number;
 }
 
@@ -24,20 +24,20 @@ export const acknowledged = (ledger: Ledger, key: string, version: number): Ledg
 export const forgotten = (ledger: Ledger, keys: readonly string[]): Ledger =>
   ledger.filter((each) => !keys.includes(each.key));
 
-/** Leave out what the table's view holds by now. */
+/** Drop the entries that the table's view already includes. */
 export const caughtUp = (ledger: Ledger, version: number): Ledger =>
   ledger.some((each) => each.version && each.version <= version)
     ? ledger.filter((each) => !each.version || each.version > version)
     : ledger;
 
 export interface Shown {
-  /** Acknowledged chips by area, without those that are being taken back. */
+  /** Acknowledged chips by area, without those being withdrawn. */
   readonly placed: Lying;
-  /** Chips by area that are being put down or taken back. */
+  /** Chips by area that are being placed or withdrawn. */
   readonly pending: Lying;
-  /** How much the stack is less than the view says, for chips that are acknowledged. */
+  /** Acknowledged chips that the view's stack still includes. */
   readonly spent: number;
-  /** How much more it will be less, once what is being put down is acknowledged. */
+  /** Unacknowledged chips that will leave the stack. */
   readonly going: number;
 }
 

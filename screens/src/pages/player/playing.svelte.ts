@@ -1,5 +1,5 @@
-// A player at a table: the selected chip, the slip, pending chips, and every act that moves chips. Acts are
-// sent one at a time, and an act with many bets is done whole or not at all.
+// Hold the state of a player at a table: the selected chip, the slip, pending chips, and every action that moves
+// chips. Actions are sent one at a time, and one with many bets is applied completely or not at all.
 
 import { get, Trouble } from "../../api/client.ts";
 import { command, lapsed, newKey } from "../../api/commands.ts";
@@ -14,14 +14,14 @@ import * as slips from "./slip.ts";
 import type { Act, Lying, Slip } from "./slip.ts";
 import { Story } from "./story.svelte.ts";
 
-/** What was refused, and what that left: shown until it is closed or something else is done. */
+/** A refusal and its effect on the rest of the action; shown until it is closed or another action starts. */
 export interface Refusal {
   readonly trouble?: Trouble;
   readonly faults?: readonly Fault[];
-  /** An area whose bet has no half, or a set that is empty. */
+  /** A bet that cannot be halved, or an empty set. */
   readonly plain?: "odd" | "nothing";
   readonly area: string;
-  /** Set where others of the same act had gone through: taken back again, or not. */
+  /** The state of the action's earlier bets: withdrawn, or still placed. */
   readonly rest?: "none" | "taken-back" | "stays";
 }
 
@@ -35,7 +35,7 @@ export class Playing {
   slip = $state.raw<Slip>(slips.EMPTY);
   ledger = $state.raw<pending.Ledger>([]);
   refusal = $state.raw<Refusal | null>(null);
-  /** Commands other than bets that are on their way: buying in, throwing. */
+  /** The number of pending commands other than bets, such as a buy-in or a throw. */
   asking = $state(0);
   private queue: Promise<unknown> = Promise.resolve();
   private round = 0;
@@ -60,7 +60,7 @@ export class Playing {
     return () => unheard.forEach((stop) => stop());
   }
 
-  /** See a whole view, which no event has told of. */
+  /** Take over a full view, which no event announces. */
   see(): void {
     const view = this.view;
     if (!view) return;
@@ -71,7 +71,7 @@ export class Playing {
     if (!this.chip) this.chip = view.chips[0] ?? 0;
   }
 
-  // --- what a screen shows ----------------------------------------------------------------------
+  // --- derived state ----------------------------------------------------------------------------
 
   get view() {
     return this.following.view;
@@ -92,7 +92,7 @@ export class Playing {
   readonly room: Room | null = $derived.by(() =>
     this.game && this.view ? roomAt(this.game, this.view, this.me) : null,
   );
-  /** The shooter's locked bet, which lies on no spot that anybody else can use. */
+  /** The shooter's locked bet, on a box that other players cannot use. */
   readonly shooterStake = $derived.by(() => {
     const { shooter } = this.view ?? {};
     return shooter?.player === this.me ? shooter.stake : 0;
@@ -104,18 +104,18 @@ export class Playing {
     const open = done.includes("open-betting") && !done.includes("close-betting");
     return !!view?.open && open && !view.interrupted && following.connected && !following.suspended;
   });
-  /** The chip that the player plays with: one of the table's, or of their own colour. */
+  /** The value of the chip to place: of the player's colour, or the selected one. */
   readonly inHand = $derived(this.seat?.colour_value || this.chip);
-  /** Whether nothing is on its way whose fate nobody knows. */
+  /** Whether no command is pending. */
   readonly sure = $derived(!this.asking && !this.ledger.length);
 
-  // --- acts -------------------------------------------------------------------------------------
+  // --- actions ----------------------------------------------------------------------------------
 
   place(area: string): Promise<boolean> {
     return this.act([{ area, amount: this.inHand }], "one");
   }
 
-  /** Take a chip of the size in hand back, or all that is there if that is less. */
+  /** Withdraw one chip of the selected value, or all chips there if they are worth less. */
   takeBack(area: string): Promise<boolean> {
     const there = this.shown.placed[area] ?? 0;
     if (!there) return Promise.resolve(false);
@@ -152,7 +152,7 @@ export class Playing {
     return this.act(slips.laid(set), "set");
   }
 
-  /** Send something that is no bet of the slip; tells whether it was accepted. */
+  /** Send a command that is not part of the slip; return whether it was accepted. */
   async ask(what: TableCommand): Promise<boolean> {
     this.asking += 1;
     this.refusal = null;
@@ -174,7 +174,7 @@ export class Playing {
   private async retrace(step: { act: Act; after: Slip } | null): Promise<boolean> {
     if (!step) return false;
     const before = this.slip;
-    this.slip = step.after; // so that a second tap takes the step before
+    this.slip = step.after; // so that a second tap goes one step further
     const done = await this.act(step.act, step.act.length > 1 ? "set" : "one", false);
     if (!done && this.slip === step.after) this.slip = before;
     return done;
@@ -186,7 +186,7 @@ export class Playing {
     const shooter = this.game?.conduct.shooter?.box;
     const locked = act.every(({ area }) => area === shooter);
     const keys = act.map(() => newKey());
-    const round = this.view?.round?.number; // it is meant for this one, however long the queue is
+    const round = this.view?.round?.number; // bets apply to this round, however long they queue
     this.ledger = pending.sent(this.ledger, act, keys);
     return this.inTurn(async () => {
       const done = await this.carryOut(act, keys, kind, round);
@@ -226,7 +226,7 @@ export class Playing {
     return true;
   }
 
-  /** Ask the house how much room there is, and judge the whole set by that. */
+  /** Load the room from the server, and check the whole set against it. */
   private async faultsOf(act: Act, keys: string[]): Promise<Fault[]> {
     const { game, view } = this;
     if (!game || !view) return [];
@@ -240,7 +240,7 @@ export class Playing {
     return faults(game, room, purse, act);
   }
 
-  /** Take back what had gone through of an act that was refused later on. */
+  /** Withdraw the bets that were accepted before a later one of the same action was refused. */
   private async withdraw(gone: Act): Promise<"taken-back" | "stays"> {
     const back = slips.inverse(gone);
     const keys = back.map(() => newKey());
@@ -275,7 +275,7 @@ export class Playing {
   }
 }
 
-/** What went wrong as trouble; a defect of ours is no trouble of the player's, and is told as such. */
+/** Return the error if it is a refusal or a network failure; rethrow defects. */
 function troubleOf(error: unknown): Trouble {
   if (error instanceof Trouble) return error;
   throw error;

@@ -1,5 +1,5 @@
-// What the house refuses, made readable: its words with amounts as people write them, without the
-// clauses at their end (they stand beside), and what is possible instead.
+// Format refusals: write amounts in currency, remove the trailing clauses, which are shown separately, and
+// suggest what is possible instead.
 
 const AMOUNTS = new Set([
   "amount",
@@ -22,7 +22,7 @@ export interface Refused {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** The words of a refusal with every amount in them written by `format`. */
+/** Return the message of a refusal with every amount in it written by `format`. */
 export function worded({ message, clause, facts }: Refused, format: (amount: number) => string): string {
   const ending = ` (${clause.join(", ")})`;
   const words = clause.length && message.endsWith(ending) ? message.slice(0, -ending.length) : message;
@@ -37,7 +37,7 @@ export function worded({ message, clause, facts }: Refused, format: (amount: num
   });
 }
 
-/** What is possible, where the facts of a refusal say it: a key of the page's texts and an amount. */
+/** Return what is possible according to the facts of a refusal: a text key and an amount. */
 export function possible({
   facts,
 }: Refused): { key: "fits" | "fits-nothing" | "at-least" | "in-steps"; amount: number } | null {

@@ -1,6 +1,6 @@
-// Room: how much more a player may stake on each spot, computed from the table's view so that it changes with every
-// event; and the faults of a set of bets before any of it is sent. tests/screens/test_room.py compares both with the
-// server's answers on random tables.
+// Compute how much more a player may stake on each spot from the table's view, so that it changes with every
+// event; and find the faults of a set of bets before it is sent. tests/screens/test_room.py compares both with
+// the server's answers on random tables.
 
 import type { BoxView, DifferentialRoom, GameView, SpotRoom, TableRoom, TableView } from "../../api/schema.d.ts";
 import { boxOf } from "../../lib/game.ts";
@@ -8,13 +8,13 @@ import type { Act } from "./slip.ts";
 
 export type Room = Omit<TableRoom, "version">;
 
-/** The spot on which chips in an area count. */
+/** Return the spot on which chips in an area count. */
 export const spotOf = (game: GameView, area: string): string => (isPerArea(game) ? area : boxOf(area));
 
-/** The end of the table that an area is at: `left` for `big@left`. */
+/** Return the end of the table that an area is at: `left` for `big@left`. */
 export const endIn = (area: string): string => area.split("@")[1] ?? "";
 
-/** The room on every spot of a table for one player: what `/api/tables/{table}/room` answers at this version. */
+/** Compute the room on every spot for one player, as `/api/tables/{table}/room` returns it at this version. */
 export function roomAt(game: GameView, view: TableView, player: string): Room {
   if (!view.limits) return { spots: {}, differential: [] };
   const spots: Record<string, SpotRoom> = {};
@@ -74,7 +74,7 @@ function differentials(game: GameView, view: TableView, totals: Readonly<Record<
   });
 }
 
-/** Why a set cannot be put down as a whole: what is short, where, and what would fit. */
+/** The reason why a set cannot be placed as a whole: what is short, where, and what would fit. */
 export interface Fault {
   kind: "stack" | "chip" | "step" | "maximum" | "minimum" | "unknown";
   area: string;
@@ -84,13 +84,13 @@ export interface Fault {
 
 export interface Purse {
   stack: number;
-  /** The value of the chips that the player plays in. */
+  /** The value of the player's chips. */
   chip: number;
-  /** Whether the table refuses what breaks a limit, or records it. */
+  /** Whether the table refuses bets that break a limit, or records them. */
   refuses: boolean;
 }
 
-/** All faults of a set, found before anything of it is sent. */
+/** Return all faults of a set before it is sent. */
 export function faults(game: GameView, room: Room, purse: Purse, act: Act): Fault[] {
   const found: Fault[] = [];
   const wanted = act.reduce((sum, { amount }) => sum + amount, 0);

@@ -1,15 +1,15 @@
-// The slip: what a player has put down and taken back since betting opened, so that each act can be
-// undone and done again; and the acts that move many chips at once.
+// Record the chips that a player has placed and withdrawn since betting opened, for undo and redo; and build the
+// actions that move many chips at once.
 
 import { isRecord } from "../../lib/storage.ts";
 
-/** Chips on an area of the felt; below zero they are taken back from it. */
+/** Chips to place on an area; a negative amount withdraws them. */
 export interface Move {
   readonly area: string;
   readonly amount: number;
 }
 
-/** What one tap asks for: done whole or not at all. */
+/** The moves of one tap, applied completely or not at all. */
 export type Act = readonly Move[];
 
 /** A player's own chips by area. */
@@ -22,17 +22,17 @@ export interface Slip {
 
 export const EMPTY: Slip = { done: [], undone: [] };
 
-/** A new act ends what could be done again. */
+/** Record an action; this clears the redo history. */
 export const did = (slip: Slip, act: Act): Slip => ({ done: [...slip.done, act], undone: [] });
 
-/** What takes the last act back, and the slip after that. */
+/** Return the action that undoes the last one, and the slip after it. */
 export function undoing(slip: Slip): { act: Act; after: Slip } | null {
   const last = slip.done.at(-1);
   if (!last) return null;
   return { act: inverse(last), after: { done: slip.done.slice(0, -1), undone: [...slip.undone, last] } };
 }
 
-/** What does the act again that was undone last, and the slip after that. */
+/** Return the action that redoes the last undone one, and the slip after it. */
 export function redoing(slip: Slip): { act: Act; after: Slip } | null {
   const last = slip.undone.at(-1);
   if (!last) return null;
@@ -42,8 +42,8 @@ export function redoing(slip: Slip): { act: Act; after: Slip } | null {
 export const inverse = (act: Act): Act => [...act].reverse().map(({ area, amount }) => ({ area, amount: -amount }));
 
 /**
- * Put a set of chips down: a rebet, a favourite, and all there is once more for a double. The largest
- * come first, and go last: of a box with chips at both ends, none is under its minimum in between.
+ * Place a set of chips: a rebet, a favourite, or all present chips again for a double. The largest bets are placed
+ * first and withdrawn last, so that a box with chips at both ends is never below its minimum in between.
  */
 export const laid = (set: Lying): Act =>
   entries(set)
@@ -52,7 +52,7 @@ export const laid = (set: Lying): Act =>
 
 export const cleared = (lying: Lying): Act => inverse(laid(lying));
 
-/** Take half of every bet back; null where a half cannot be made of whole chips of `step`. */
+/** Withdraw half of every bet; return the area of a bet that cannot be halved in whole chips of `step`. */
 export function halved(lying: Lying, step: (area: string) => number): Act | { odd: string } {
   const odd = entries(lying).find(([area, amount]) => amount % (2 * step(area)));
   if (odd) return { odd: odd[0] };
@@ -63,7 +63,7 @@ export const totalOf = (lying: Lying): number => entries(lying).reduce((sum, [, 
 
 const entries = (lying: Lying): [string, number][] => Object.entries(lying).filter(([, amount]) => amount > 0);
 
-/** Whether a stored value is a set of chips. */
+/** Whether a stored value is a valid set of chips. */
 export function isSet(value: unknown): value is Lying {
   return isRecord(value) && Object.values(value).every((amount) => Number.isSafeInteger(amount) && Number(amount) > 0);
 }

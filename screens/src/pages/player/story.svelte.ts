@@ -1,5 +1,5 @@
-// A round as one player sees it: the announcements, the player's bets, what they lost and won, and the
-// notices that stay until they are read.
+// Follow the rounds from one player's side: the announcements, the player's bets, losses and winnings, and the
+// notices that stay until they are dismissed.
 
 import { get } from "../../api/client.ts";
 import type { Event, GameView, TableView } from "../../api/schema.d.ts";
@@ -15,12 +15,12 @@ import type { Lying } from "./slip.ts";
 import { isSet, totalOf } from "./slip.ts";
 import { t } from "../../texts/texts.ts";
 
-/** What became of a player's chips in a round, by area. */
+/** The result of a player's chips in a round, by area. */
 export interface Outcome {
   readonly round: number;
   readonly dice: Roll | null;
   readonly lost: Lying;
-  /** Stakes that won, and what they were paid. */
+  /** Winning stakes; `winnings` holds their payouts. */
   readonly won: Lying;
   readonly winnings: Lying;
   readonly net: number;
@@ -35,16 +35,16 @@ export interface Seed {
 
 export class Story {
   outcome = $state.raw<Outcome | null>(null);
-  /** Whether the outcome still lies on the felt: until the next round begins. */
+  /** Whether the felt still shows the outcome: until the next round begins. */
   showing = $state(false);
   last = $state.raw<Lying>({});
   told = $state.raw<notices.Kept>(notices.NONE);
   seed = $state.raw<Seed | null>(null);
-  /** The round in whose middle this page was opened, while it is played. */
+  /** The round during which this page was opened, until it ends. */
   joined = $state(0);
-  /** Grows whenever the history has something new to tell. */
+  /** A counter that changes whenever the history should be reloaded. */
   chapters = $state(0);
-  /** The last round that this page has seen come to its end. */
+  /** The last round that ended while this page was open. */
   over = 0;
   private lying: Lying = {};
   private met = false;
@@ -62,13 +62,13 @@ export class Story {
     return this.following.onEvent((event, _at, view) => this.hear(event, view));
   }
 
-  /** See a whole view: the first one, or one after a gap. */
+  /** Take over a full view: the first one, or one after a gap. */
   see(view: TableView): void {
     this.remember(view);
     if (this.met) return;
     this.met = true;
     if (view.round?.done.includes("close-betting")) this.joined = view.round.number;
-    void this.readStatement(); // events bring everything after this view, the statement what was before
+    void this.readStatement(); // events cover what follows this view, the statement what precedes it
   }
 
   dismiss(id: string): void {
@@ -94,7 +94,7 @@ export class Story {
       const news = notices.inStatement(lines, this.following.table, houseTime());
       this.tell(news.reduce(notices.told, this.told));
     } catch {
-      // the live events bring what happens from now on
+      // Live events still bring all later news.
     }
   }
 
@@ -182,7 +182,7 @@ export class Story {
       case "SeedRevealed":
         this.seed = { round: event.round, seed: event.seed, commitment: view.commitment };
         break;
-      default: // nothing of this is news to a player beyond what the felt shows
+      default: // the felt shows the other events
     }
   }
 
@@ -250,7 +250,7 @@ export class Story {
     announce(t("player.story.said-void", { round: event.round }), true);
   }
 
-  /** Tell what happened to chips on the felt by somebody else's hand; `id` sets two of them apart. */
+  /** Add a notice that somebody else moved the player's chips; `id` makes it unique. */
   private touched(
     what: notices.Notice["what"],
     id: string | number,
@@ -262,7 +262,7 @@ export class Story {
     this.tell(notices.told(this.told, { id: `${what} ${round} ${id} ${note}`, what, round, amount, note }));
   }
 
-  /** A player's chips by area on the spots of some bets. */
+  /** Return the player's chips by area on the spots of some bets. */
   private byArea(game: GameView | null, bets: [string, string][]): Lying {
     const spots = new Set(bets.filter(([, player]) => player === this.me).map(([spot]) => spot));
     return Object.fromEntries(

@@ -7,7 +7,7 @@ import { Story } from "./story.svelte.ts";
 const GAME = { conduct: { limits: {}, procedure: { steps: {} }, shooter: null } };
 const LYING = { big: 500, "total:9": 100 };
 
-/** A story of Ann at a table, and how to let an event happen there. */
+/** Create a story of Ann at a table, and a function that applies an event to it. */
 function begun() {
   let hear: (event: Event, at: number, view: TableView) => void = () => undefined;
   const following = {

@@ -1,4 +1,4 @@
-// What waits for a second person, looked at again by itself while the console is open.
+// Poll the requests that wait for a second person while the console is open.
 
 import { get } from "../../../api/client.ts";
 import type { RequestView } from "../../../api/schema.d.ts";
@@ -32,12 +32,12 @@ export function mayDecide(request: RequestView): boolean {
   return who.roles.some((role) => (request.roles as string[]).includes(role) && worksAt(role, request.table));
 }
 
-/** The player whose account a request concerns, or undefined if it concerns a table. */
+/** Return the player whose account a request concerns, or undefined if it concerns a table. */
 export function accountOf(place: string): string | undefined {
   return place.startsWith("account/") ? place.slice("account/".length) : undefined;
 }
 
-/** Whether a role of whoever is here counts at a table; managers have the whole floor. */
+/** Whether a role of the user applies at a table; managers work on the whole floor. */
 function worksAt(role: string, table: string): boolean {
   if (role !== "supervisor") return true;
   const tables = session.who?.tables;

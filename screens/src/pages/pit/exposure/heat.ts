@@ -1,5 +1,5 @@
-// The 216 rolls as six squares of six by six: the first die chooses the square, the second the row,
-// the third the column.
+// Arrange the 216 rolls as six squares of six by six: the first die selects the square, the second the row, the
+// third the column.
 
 import { ROLLS } from "../../../lib/dice.ts";
 import type { Roll } from "../../../lib/dice.ts";
@@ -8,7 +8,10 @@ export interface Cell {
   index: number;
   roll: Roll;
   net: number;
-  /** How far towards the extreme of its side, from 0 to 1; by the root, so that one far out hides no other. */
+  /**
+   * The result relative to the extreme of its sign, from 0 to 1; by the square root, so that an outlier does not
+   * hide the others.
+   */
   heat: number;
   mark: "" | "worst" | "best";
 }
@@ -23,7 +26,7 @@ export function cells(nets: readonly number[], worst: number, best: number): Cel
   }));
 }
 
-/** The rolls of a net, each combination of faces once and in ascending order. */
+/** Return the rolls with a net result, each combination of faces once, in ascending order. */
 export function combinations(nets: readonly number[], net: number): Roll[] {
   return ROLLS.filter(([a, b, c], index) => nets[index] === net && a <= b && b <= c);
 }
@@ -37,7 +40,7 @@ const STEPS: Record<string, number> = {
   PageDown: 36,
 };
 
-/** Where a key leads from a cell; nowhere beyond the first or the last. */
+/** Return the cell that a key moves to, or null beyond the first or the last. */
 export function moved(index: number, key: string): number | null {
   if (key === "Home") return 0;
   if (key === "End") return 215;

@@ -1,4 +1,4 @@
-// All tables as the pit sees them: what goes on at each, and its figures of the gaming day so far.
+// Poll all tables for the pit: the state of each, and its figures of the gaming day so far.
 
 import { get, Trouble } from "../../../api/client.ts";
 import type { ShiftReportView, TableLine, TableView } from "../../../api/schema.d.ts";
@@ -8,14 +8,14 @@ import { poll } from "../shared/action.svelte.ts";
 
 export interface Tended {
   line: TableLine;
-  /** What its staff see; nothing for those who do not work there. */
+  /** The staff's view of the table; null for users who do not work there. */
   view: TableView | null;
   report: ShiftReportView | null;
   figures: Figures | null;
 }
 
 const SECONDS = 4;
-/** Reports read the whole day's books: they are asked for less often than what goes on. */
+/** Reports read the whole day's events, so they are polled less often than the state. */
 const LOOKS_PER_REPORT = 3;
 
 export class WholeFloor {
@@ -42,7 +42,7 @@ export class WholeFloor {
     this.loaded = true;
   }
 
-  /** Look again at once, with reports, because somebody has changed something here. */
+  /** Poll at once, including reports, after a change made here. */
   lookAgain(): Promise<void> {
     this.looks = 0;
     return this.look();

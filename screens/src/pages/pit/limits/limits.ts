@@ -1,9 +1,9 @@
-// Limits as they are edited: text by family and box, read back into what the house takes.
+// Convert limits to editable texts by family and box, and parse them back.
 
 import type { GameView, StakeRange, TableLimits } from "../../../api/schema.d.ts";
 import { typed } from "../../../lib/money.ts";
 
-/** Two texts for a family or a box. */
+/** The texts of a minimum and a maximum. */
 export interface Typed {
   minimum: string;
   maximum: string;
@@ -15,7 +15,7 @@ export interface Draft {
   differential: Record<string, string>;
 }
 
-/** The limits as somebody would type them. */
+/** Format limits as an editable draft. */
 export function draftOf(limits: TableLimits, show: (amount: number) => string): Draft {
   const range = (each: StakeRange): Typed => ({ minimum: show(each.minimum), maximum: show(each.maximum) });
   return {
@@ -25,7 +25,7 @@ export function draftOf(limits: TableLimits, show: (amount: number) => string): 
   };
 }
 
-/** What was typed; null where something is no amount, or the least is more than the most. */
+/** Parse a draft; return null if a text is not an amount, or a minimum exceeds its maximum. */
 export function limitsOf(draft: Draft, currency: string): TableLimits | null {
   const families = mapped(draft.families, (each) => rangeOf(each, currency));
   const boxes = mapped(draft.boxes, (each) => rangeOf(each, currency));
@@ -40,7 +40,7 @@ export function rangeOf({ minimum, maximum }: Typed, currency: string): StakeRan
   return least === null || most === null || least < 1 || least > most ? null : { minimum: least, maximum: most };
 }
 
-/** The families of a game in the order of its boxes, each with its boxes. */
+/** Return the families of a game in the order of its boxes, each with its boxes. */
 export function familiesOf(game: GameView): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const box of game.boxes) found.set(box.family, [...(found.get(box.family) ?? []), box.id]);
@@ -53,7 +53,7 @@ export interface Change {
   after: StakeRange | number | null;
 }
 
-/** What new limits change: families, boxes, differentials, in that order. */
+/** List the changes of new limits: families, boxes, differentials, in that order. */
 export function changes(before: TableLimits, after: TableLimits): Change[] {
   const found: Change[] = [];
   for (const part of ["families", "boxes", "differential"] as const) {

@@ -1,4 +1,4 @@
-// Names of the boxes and families that limits are for.
+// Name the boxes and families that limits apply to.
 
 import { boxName } from "../../../texts/boxes.ts";
 import { textOr } from "../../../texts/texts.ts";

@@ -7,7 +7,7 @@ import { causeName } from "../../../texts/irregularities.ts";
 import { playerName } from "../shared/names.svelte.ts";
 import { textOr } from "../../../texts/texts.ts";
 
-// Every kind of event has some of these; the line of its kind takes what it has a hole for.
+// The fields of any event; the text of each type uses the fields that it has.
 interface Loose {
   player?: string;
   amount?: number;
@@ -50,7 +50,7 @@ export function eventText(event: Event, game: GameView, currency: string): strin
   });
 }
 
-/** An event without a line of its own: "NoteRecorded" with its note is "Note recorded: ...". */
+/** Describe an event that has no text of its own: "NoteRecorded" with its note becomes "Note recorded: ...". */
 function plainly(type: string, what: string): string {
   const words = type.replace(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return what ? `${words}: ${what}` : words;

@@ -1,4 +1,4 @@
-// A round step by step: every event of it, and the table as it was just after. Pure.
+// Replay a round step by step: each event, and the table after it. Pure.
 
 import type { EntryView, Event, GameView, RoundHistory, TableView } from "../../../api/schema.d.ts";
 import type { Pile, PileState } from "../../../felt/felt.ts";
@@ -10,7 +10,7 @@ export interface Step {
   version: number;
   at: number;
   event: Event;
-  /** The same in the words of the log. */
+  /** The event in the words of the log. */
   prose: string;
   view: TableView;
   piles: Pile[];
@@ -18,7 +18,7 @@ export interface Step {
   dice: Roll | null;
 }
 
-/** A table of which nothing is known yet but its game: what a round's events are folded onto. */
+/** Create an empty view of a game's table, onto which a round's events are folded. */
 export function emptyView(table: string, game: GameView, like: TableView): TableView {
   return {
     ...like,
@@ -40,7 +40,7 @@ export function emptyView(table: string, game: GameView, like: TableView): Table
   };
 }
 
-/** The steps of a round, from the table as it was before it. */
+/** Return the steps of a round, starting from the view before it. */
 export function stepsOf(told: RoundHistory, before: TableView, game: GameView): Step[] {
   let view = before;
   let lit: ReadonlySet<string> = new Set();
@@ -77,7 +77,7 @@ const happened = (entry: EntryView, event: Event) => ({
   totals: totals(event),
 });
 
-/** By how much an event changes everybody's chips on spots. */
+/** Return by how much an event changes the total chips on each spot. */
 function totals(event: Event): Record<string, number> {
   switch (event.type) {
     case "BetPlaced":
@@ -103,7 +103,7 @@ function totals(event: Event): Record<string, number> {
 const diceOf = (event: Event): Roll | undefined =>
   event.type === "ResultCalled" || event.type === "WinnersPaid" ? (event.dice as Roll) : undefined;
 
-/** Everybody's chips where they lie. */
+/** Return the chips of all players by area. */
 function chips(view: TableView, game: GameView): Map<string, Pile> {
   const piles = new Map<string, Pile>();
   for (const seat of Object.values(view.seats)) {
@@ -113,7 +113,7 @@ function chips(view: TableView, game: GameView): Map<string, Pile> {
   return piles;
 }
 
-/** What a settlement leaves on the felt: losers as they are swept, winners as they are paid. */
+/** Return the piles after a settlement or a void round, marked as lost, won or returned. */
 function settled(lying: Map<string, Pile>, event: Event, game: GameView): Map<string, Pile> {
   const piles = new Map<string, Pile>();
   const onto = (place: string, amount: number, state: PileState) => put(piles, areaOf(game, place), amount, state);
@@ -132,7 +132,7 @@ function put(piles: Map<string, Pile>, area: string, amount: number, state: Pile
   if (amount) piles.set(area, { area, amount: (there?.amount ?? 0) + amount, state });
 }
 
-/** The area of a place: itself, or the first of its box. */
+/** Return the area of a spot: itself, or the first area of its box. */
 function areaOf(game: GameView, place: string): string {
   const areas = game.felt?.areas ?? [];
   return (areas.find((area) => area.id === place) ?? areas.find((area) => area.box === boxOf(place)))?.id ?? place;
@@ -142,7 +142,7 @@ function areasOf(game: GameView, boxes: ReadonlySet<string>): ReadonlySet<string
   return new Set((game.felt?.areas ?? []).filter((area) => boxes.has(area.box)).map((area) => area.id));
 }
 
-/** Whether bets of a void round may stand for the next, so that a round may begin with chips down. */
+/** Whether bets of a void round may stand for the next, so that a round may begin with bets placed. */
 export function mayStand(game: GameView): boolean {
   const { procedure, irregularities } = game.conduct;
   return procedure.void.bets === "stand" || Object.values(irregularities ?? {}).some((each) => each?.bets === "stand");

@@ -1,4 +1,4 @@
-// The state of an action that the user started: running, done, or refused with a reason; and polling.
+// Track an action that the user started: running, done, or refused with a reason; and poll.
 
 export class Action {
   busy = $state(false);
@@ -25,7 +25,7 @@ export class Action {
   }
 }
 
-/** Call `look` now and again, with a pause after each call; return how to stop. */
+/** Call `look` repeatedly, with a pause after each call; return a function that stops it. */
 export function poll(look: () => Promise<unknown>, seconds: number): () => void {
   let timer = 0;
   let over = false;
@@ -33,7 +33,7 @@ export function poll(look: () => Promise<unknown>, seconds: number): () => void 
     try {
       await look();
     } catch {
-      // The server is unreachable or refused; the next call shows whether that lasts.
+      // The server is unreachable or refused; the next call retries.
     }
     if (!over) timer = setTimeout(turn, seconds * 1000) as unknown as number;
   };

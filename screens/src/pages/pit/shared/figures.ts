@@ -1,9 +1,9 @@
-// Shift reports added up, judged against their theory, and written as a file for a spreadsheet.
+// Add up shift reports, compare the win with its theoretical value, and export CSV.
 
 import type { ShiftReportView } from "../../../api/schema.d.ts";
 import { approximate, fraction, NOTHING, plus, rounded } from "./fraction.ts";
 
-/** The figures of one table or of several together; amounts are the house's, in minor units. */
+/** The figures of one or several tables; amounts are from the house's side, in minor units. */
 export interface Figures {
   rounds: number;
   void: number;
@@ -16,17 +16,17 @@ export interface Figures {
   theory: number;
   sd: number;
   band: readonly [number, number];
-  /** The win as a share of the drop in percent, where there was any. */
+  /** The win in percent of the drop, or null without a drop. */
   hold: number | null;
   theoryHold: number | null;
 }
 
 export type Judged = "none" | "within" | "above" | "below";
 
-/** Standard deviations either way that hold 95 % of a normal distribution. */
+/** Standard deviations on either side that cover 95 % of a normal distribution. */
 const BAND = 1.96;
 
-/** The figures of these reports together: luck adds up by its variance. */
+/** Add up the figures of reports; standard deviations are combined by their variances. */
 export function together(reports: readonly ShiftReportView[]): Figures {
   const sum = (of: (each: ShiftReportView) => number) => reports.reduce((all, each) => all + of(each), 0);
   const theory = reports.map((each) => fraction(each.theoretical_win)).reduce(plus, NOTHING);
@@ -53,7 +53,7 @@ export function together(reports: readonly ShiftReportView[]): Figures {
   };
 }
 
-/** Whether the win is where luck alone puts it 95 times of 100. */
+/** Judge whether the win lies within the 95 % range of chance. */
 export function judged(figures: Figures): Judged {
   if (!figures.turnover) return "none";
   if (figures.win < figures.band[0]) return "below";
@@ -92,7 +92,7 @@ export const COLUMNS = [
   "hold_percent",
 ] as const;
 
-/** The report as comma-separated values; amounts have the currency's decimals and no separators. */
+/** Format the report as CSV; amounts have the currency's decimals and no separators. */
 export function csv(rows: readonly Row[], span: Span, digits: number): string {
   const lines = rows.map(({ table, game, currency, figures }) => {
     const { fills, credits, drop, turnover, win, theory, sd, band, hold } = figures;
@@ -108,13 +108,13 @@ export function csv(rows: readonly Row[], span: Span, digits: number): string {
   return [COLUMNS.join(","), ...lines, ""].join("\r\n");
 }
 
-/** A text in a cell that no spreadsheet takes for a formula. */
+/** Escape a text, so that no spreadsheet evaluates it as a formula. */
 function cell(text: string): string {
   const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 
-/** 12345 with two digits is "123.45". */
+/** Format 12345 with two digits as "123.45". */
 export function decimal(amount: number, digits: number): string {
   const text = String(Math.abs(amount)).padStart(digits + 1, "0");
   const whole = digits ? `${text.slice(0, -digits)}.${text.slice(-digits)}` : text;

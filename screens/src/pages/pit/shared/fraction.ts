@@ -1,4 +1,5 @@
-// Exact fractions, as the house writes them: "37/36". Money is added up exactly and rounded once.
+// Compute with exact fractions in the server's notation, such as "37/36". Money is added up exactly and rounded
+// once.
 
 export interface Fraction {
   readonly n: bigint;
@@ -7,7 +8,7 @@ export interface Fraction {
 
 export const NOTHING: Fraction = { n: 0n, d: 1n };
 
-/** Read "37/36" or "5". */
+/** Parse "37/36" or "5". */
 export function fraction(text: string): Fraction {
   const [n, d] = text.split("/");
   return { n: BigInt(n!), d: BigInt(d ?? "1") };
@@ -23,14 +24,14 @@ function reduced(n: bigint, d: bigint): Fraction {
   return a > 1n ? { n: n / a, d: d / a } : { n, d };
 }
 
-/** The nearest whole number; a half goes away from zero. */
+/** Round to the nearest whole number, halves away from zero. */
 export function rounded({ n, d }: Fraction): number {
   const twice = 2n * (n < 0n ? -n : n);
   const whole = (twice + d) / (2n * d);
   return Number(n < 0n ? -whole : whole);
 }
 
-/** For display and for roots, where exactness has no meaning. */
+/** Convert to a float, for display and square roots. */
 export function approximate({ n, d }: Fraction): number {
   return Number((n * 1_000_000n) / d) / 1_000_000;
 }

@@ -1,4 +1,5 @@
-// What people are called: the log has ids only, names are kept beside it for those who may know.
+// Resolve ids to names and cache them. The log has only ids; names are stored separately, for users who may see
+// them.
 
 import { get } from "../../../api/client.ts";
 import { has } from "../../../lib/session.svelte.ts";
@@ -7,7 +8,7 @@ const names = $state<Record<string, string>>({});
 const asked = new Set<string>();
 let everybody: Promise<void> | null = null;
 
-/** A player's name, or the beginning of their id until it is known. */
+/** Return a player's name, or the beginning of their id until it is loaded. */
 export function playerName(id: string): string {
   if (!asked.has(id)) {
     asked.add(id);
@@ -16,7 +17,7 @@ export function playerName(id: string): string {
   return names[id] ?? short(id);
 }
 
-/** The name of somebody of the staff, where whoever is here may know it. */
+/** Return the name of a member of staff, if the user may see it, or the beginning of their id. */
 export function staffName(id: string): string {
   if (has("pit-manager", "shift-manager", "auditor", "administrator")) everybody ??= learnStaff();
   return names[id] ?? short(id);
@@ -30,7 +31,7 @@ async function learnPlayer(id: string): Promise<void> {
   try {
     names[id] = (await get("/api/accounts/{player}/person", { at: { player: id }, background: true })).name;
   } catch {
-    // The house has no name for this player.
+    // The player has no name.
   }
 }
 

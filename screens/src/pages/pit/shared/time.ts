@@ -1,10 +1,11 @@
-// Times on the house's own clock, wherever the screen stands. Moments are microseconds of UTC.
+// Convert and format times in the house's time zone, whatever the zone of the device. Timestamps are microseconds
+// of UTC.
 
 import { language } from "../../../texts/language.svelte.ts";
 
 const MINUTE = 60_000_000;
 
-/** The wall clock of a zone at a moment, as a field for date and time has it: 2025-01-31T08:05. */
+/** Format a timestamp as the local time of a zone for a date-time input: 2025-01-31T08:05. */
 export function wall(at: number, zone: string): string {
   const parts = new Intl.DateTimeFormat("en-CA", {
     timeZone: zone,
@@ -19,7 +20,7 @@ export function wall(at: number, zone: string): string {
   return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}`;
 }
 
-/** The moment at which the wall clock of a zone shows this; null where nothing was typed. */
+/** Parse a local time of a zone into a timestamp; null for an empty text. */
 export function moment(shown: string, zone: string): number | null {
   const asUtc = Date.parse(`${shown}Z`) * 1000;
   if (Number.isNaN(asUtc)) return null;
@@ -28,17 +29,17 @@ export function moment(shown: string, zone: string): number | null {
   return at;
 }
 
-/** When the gaming day began that holds a moment; `starts` is a time of day such as "06:00". */
+/** Return the start of the gaming day that contains a timestamp; `starts` is a time of day such as "06:00". */
 export function gamingDay(at: number, zone: string, starts: string): number {
   const today = moment(`${wall(at, zone).slice(0, 10)}T${starts}`, zone)!;
   if (today <= at) return today;
   return moment(`${wall(today - 24 * 60 * MINUTE, zone).slice(0, 10)}T${starts}`, zone)!;
 }
 
-/** A moment with its day, for people. */
+/** Format a timestamp with day and time. */
 export const dayAndTime = (at: number, zone: string): string =>
   new Intl.DateTimeFormat(language.now, { timeZone: zone, dateStyle: "medium", timeStyle: "medium" }).format(at / 1000);
 
-/** The time of day alone, to the second. */
+/** Format the time of day, to the second. */
 export const timeOfDay = (at: number, zone: string): string =>
   new Intl.DateTimeFormat(language.now, { timeZone: zone, timeStyle: "medium" }).format(at / 1000);
