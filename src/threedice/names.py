@@ -43,6 +43,7 @@ _REFUSED_CHARACTERS: Final = frozenset(
             0x034F,
             *(0x115F, 0x1160, 0x3164, 0xFFA0),  # Hangul fillers
             *(0x17B4, 0x17B5),
+            *(0x2D7F, 0x1107F, 0x16FE4),  # joiners and a filler
             *(0x180B, 0x180C, 0x180D, 0x180F),
             0x2800,  # Braille blank
             *range(0xFE00, 0xFE10),  # variation selectors

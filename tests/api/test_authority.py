@@ -405,7 +405,9 @@ async def test_staff_account_cannot_be_seated_or_opened_by_anybody(
     house_in_play: HouseApp, who: str
 ) -> None:
     house, staff = house_in_play, (403, "door/staff-player")
-    for player in (house.id(who), house.accounts[who].name):
+    account = house.accounts[who]
+    look_alike = account.name.replace("a", "\N{CYRILLIC SMALL LETTER A}")
+    for player in (account.id, account.name, account.id.upper(), look_alike):
         for sender in ("dealer", "pit-manager"):
             assert outcome(await house.send(sender, cash_in(house, 5, player))) == staff
             assert outcome(await house.request(sender, cash_in(house, 5, player))) == staff
@@ -430,6 +432,8 @@ async def test_staff_play_only_where_they_do_not_work_if_the_house_permits_it() 
         for player in ("dealer", "floor", "pit-manager", "administrator"):
             sent = await house.send("shift-manager", cash_in(house, 5, house.id(player)))
             assert outcome(sent) == (403, "door/staff-player"), player
+        sent = await house.send("dealer", cash_in(house, 5, house.accounts["guest"].name))
+        assert outcome(sent) == (403, "door/staff-player")
         sent = await house.send("dealer", cash_in(house, 5, house.id("guest")))
         assert sent.status_code == 200, sent.text
 

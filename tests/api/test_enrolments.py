@@ -336,6 +336,31 @@ async def test_requester_who_enrolled_the_approver_needs_somebody_else(
     assert (await approve(pit, "dealer", "nora")).status_code == 200
 
 
+async def test_approver_who_enrolled_or_reset_the_requester_needs_somebody_else(
+    pit: HouseApp, clock: SteppedClock
+) -> None:
+    path = f"/api/people/{pit.id('administrator')}/roles"
+    roles = {"roles": ["administrator", "shift-manager"]}
+    pit.add_account("third administrator", "administrator")
+    clock.move(WAIT_SECONDS)
+    pit.tokens.clear()
+    await pit.client("second administrator").put(path, json=roles)
+    assert (await decide(pit, "third administrator", "administrator")).status_code == 204
+    clock.move(WAIT_SECONDS)
+    pit.tokens.clear()
+    await hire(pit, "administrator", "nora", "dealer")
+    assert (await decide(pit, "third administrator", "nora")).status_code == 204
+    await sign_in(pit, "nora", pit.first_passwords["nora"])
+    pit.assign("nora", "1", "dealer")
+    pit.assign("dealer")
+    await take_over(pit, "administrator", "dealer")
+    assert (await decide(pit, "third administrator", "dealer")).status_code == 204
+    for requester in ("nora", "dealer"):
+        refused = await approve(pit, requester, "administrator")
+        assert (refused.status_code, problem_code(refused)) == (403, "request/enrolled"), requester
+        assert (await approve(pit, requester, "shift-manager")).status_code == 200
+
+
 # --- administrators -----------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.identity.identity_cluster import PASSWORD, add_account
 from threedice.errors import InvalidInput
-from threedice.identity import AccountRefused, IdentityPolicy, RecordNotFound
+from threedice.identity import AccountRefused, IdentityPolicy, RecordNotFound, SessionRefused
 
 if TYPE_CHECKING:
     from tests.identity.identity_cluster import IdentityCluster, SteppedClock
@@ -68,6 +68,17 @@ def test_revoked_api_token_is_invalid_at_every_server(
     assert other.tokens.resolve(kept.token) is not None
     with pytest.raises(RecordNotFound):
         identity.tokens.revoke(made.api_token.id)
+
+
+def test_session_that_a_reset_has_ended_creates_no_api_token(
+    identity: IdentityService,
+) -> None:
+    ann = add_account(identity, "ann", "player")
+    session = identity.authentication.sign_in("ann", PASSWORD).session.id
+    identity.accounts.reset_password(ann.id)
+
+    with pytest.raises(SessionRefused):
+        identity.tokens.create(ann.id, "my robot", ["read"], session=session)
 
 
 def test_disabling_an_account_revokes_its_api_tokens_for_good(identity: IdentityService) -> None:

@@ -119,6 +119,13 @@ class Accounts:
         )
         return next(map(parse_account, rows), None)
 
+    def staff(self) -> list[Account]:
+        """Return all accounts with staff roles, enabled or not."""
+        rows = self._context.database.query(
+            f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a WHERE a.roles <> 'player'"
+        )
+        return [parse_account(row) for row in rows]
+
     def all(self) -> list[Account]:
         """Return all accounts, sorted by name."""
         rows = self._context.database.query(

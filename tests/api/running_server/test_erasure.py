@@ -75,6 +75,21 @@ async def test_forgotten_account_leaves_no_trace_in_the_files(
     assert not files_with_the_name(tmp_path)
 
 
+async def test_declined_account_leaves_no_trace_in_the_files(
+    server: LiveServer, tmp_path: Path
+) -> None:
+    identity = server.context.identity
+    for name in ("first", "second"):
+        identity.accounts.add(name, ["administrator"])
+    account = identity.accounts.add(NAME, ["dealer"]).account.id
+    (enrolment,) = [each for each in identity.enrolments.pending() if each.account == account]
+    assert files_with_the_name(tmp_path)
+    async with client(server, "administrator") as administrator:
+        reply = await administrator.post(f"/api/enrolments/{enrolment.id}/decline")
+        assert reply.status_code == 204, reply.text
+    assert not files_with_the_name(tmp_path)
+
+
 async def test_trace_that_a_long_read_still_needs_goes_with_a_later_command(
     server: LiveServer, tmp_path: Path
 ) -> None:

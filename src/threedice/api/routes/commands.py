@@ -44,9 +44,8 @@ from threedice.house.commands import (
 from threedice.house.decisions import require_betting_time
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
-from threedice.identity import RecordNotFound
-from threedice.identity.roles import SECOND, is_staff
-from threedice.names import check_new_id
+from threedice.identity.roles import SECOND
+from threedice.names import check_new_id, skeleton
 from threedice.rulebook import shipped_games
 from threedice.table import commands
 from threedice.table.commands import Actor
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 
     from threedice.api.auth.authentication import Caller
     from threedice.api.config import HouseConfig
-    from threedice.identity import Account
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
@@ -246,23 +244,21 @@ async def authority_check(
 
 
 def _reject_staff_player(context: Context, player: str, table: str | None) -> None:
-    """Reject a player who is staff, by id or sign-in name, unless they may play at this table.
+    """Reject a player whose id is or looks like the id or sign-in name of a member of the staff.
 
-    They may if the house permits it and they have no part in running the table.
+    If the house permits it, staff play under the id of their account, at tables that they have no
+    part in running.
     """
-    accounts = context.identity.accounts
-    account: Account | None
-    try:
-        account = accounts.get(player)
-    except RecordNotFound:
-        account = accounts.find_by_name(player)
-    if account is None or not is_staff(account.roles):
-        return
-    works_there = not set(account.roles) <= set(ASSIGNED_ROLES) or any(
-        assignment.table in (None, table) for assignment in context.assignments.current(account.id)
-    )
-    if works_there or not context.config.policies.staff_may_play:
-        raise refuse("door/staff-player", player=player)
+    alike = skeleton(player)
+    for account in context.identity.accounts.staff():
+        if alike not in (skeleton(account.id), skeleton(account.name)):
+            continue
+        works_there = not set(account.roles) <= set(ASSIGNED_ROLES) or any(
+            each.table in (None, table) for each in context.assignments.current(account.id)
+        )
+        may_play = context.config.policies.staff_may_play and player == account.id
+        if works_there or not may_play:
+            raise refuse("door/staff-player", player=player)
 
 
 async def _fill_in_age(

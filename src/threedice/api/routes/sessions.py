@@ -118,6 +118,7 @@ async def make_token(
         data.scopes,
         seconds=data.seconds,
         by=account,
+        session=session.session.id,
     )
     view = NewTokenView(created.token, build_view(TokenLine, created.api_token))
     return Response(view, headers=session_cookie(context, session.token))

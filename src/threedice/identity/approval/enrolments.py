@@ -96,12 +96,16 @@ class Enrolments:
             self._take_effect(run, enrolment, fetch_account(run, account), CONSOLE)
         return len(enrolments)
 
-    @transactional
-    def decline(self, run: Transaction, enrolment_id: str, by: str) -> None:
+    def decline(self, enrolment_id: str, by: str) -> None:
         """Decline an enrolment.
 
         A new account loses its name for good; an account whose credentials were reset is disabled.
         """
+        self._decline(enrolment_id, by)
+        self._context.database.erase_traces()
+
+    @transactional
+    def _decline(self, run: Transaction, enrolment_id: str, by: str) -> None:
         enrolment = _fetch_pending(run, enrolment_id)
         _require_administrator(run, by)
         if by == enrolment.account:
@@ -151,9 +155,11 @@ def check_independent(
             "an administrator has reset your password or second factor; until a second "
             f"administrator confirms it (or {REMEDY}), you cannot decide",
         )
+    requester_record = fetch_enrolment_record(run, requester)
     if (
         is_dependent(record, requester)
-        or decider.id in fetch_enrolment_record(run, requester).holders
+        or is_dependent(requester_record, decider.id)
+        or decider.id in requester_record.holders
     ):
         raise ApprovalRefused(
             "enrolled",

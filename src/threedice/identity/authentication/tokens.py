@@ -25,7 +25,7 @@ from threedice.identity.accounts import (
     validate_text,
 )
 from threedice.identity.audit_trail import CONSOLE, record_security_event
-from threedice.identity.errors import AccountRefused, RecordNotFound
+from threedice.identity.errors import AccountRefused, RecordNotFound, SessionRefused
 from threedice.identity.roles import HOUR, SECOND
 
 if TYPE_CHECKING:
@@ -84,13 +84,19 @@ class ApiTokens:
         *,
         seconds: int | None = None,
         by: str = CONSOLE,
+        session: str = "",
     ) -> NewToken:
-        """Create a token for an account; it expires after `seconds`, or never."""
+        """Create a token for an account; it expires after `seconds`, or never.
+
+        If it is created in a session, that must not have ended, as a reset of the password ends it.
+        """
         name, scope_list = validate_text("a token's name", name, 64), _join_scopes(scopes)
         if seconds is not None and seconds <= 0:
             raise InvalidInput("the lifetime of a token is a number of seconds above zero")
         if not fetch_account(run, account).enabled:
             raise AccountRefused("disabled", "this account is disabled")
+        if session and not run("SELECT 1 FROM people_sessions WHERE id = ?", (session,)):
+            raise SessionRefused("ended")
         expires = 0 if seconds is None else run.now + seconds * SECOND
         id_, prefix = new_id(), TOKEN_PREFIX + secrets.token_hex(4)
         token = f"{prefix}_{secrets.token_urlsafe(32)}"
