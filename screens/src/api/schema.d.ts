@@ -8996,11 +8996,13 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Confirm an enrolment that another administrator asked for. */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["FirstPassword"];
+                };
             };
             /** @description Sign-in required */
             401: {

@@ -82,7 +82,8 @@ def add_user(
     print_line(f"{account.name} ({', '.join(account.roles)}) has id {account.id}")
     if not account.enabled:
         _print_pending(account.name)
-    if password is None:
+        print_line("the first password is shown to that administrator")
+    elif password is None:
         _print_initial_password(added.password)
 
 
@@ -164,8 +165,11 @@ def confirm_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
     An administrator who can confirm it does so on the screen for people.
     """
     with open_house_identity(database) as identity:
-        count = identity.enrolments.confirm_on_console(_require_account(identity, name).id)
-    print_line(f"{name} is confirmed" if count else f"nothing of {name} awaits confirmation")
+        confirmed = identity.enrolments.confirm_on_console(_require_account(identity, name).id)
+    print_line(f"{name} is confirmed" if confirmed else f"nothing of {name} awaits confirmation")
+    for each in confirmed:
+        if each.password:
+            _print_initial_password(each.password)
 
 
 def _print_pending(name: str) -> None:

@@ -78,7 +78,8 @@ class Accounts:
     ) -> FirstPassword:
         """Create an account; without a password, generate one that must be changed.
 
-        A staff account is disabled until a second administrator confirms it.
+        A staff account is disabled until a second administrator confirms it, who then gets the
+        password: whoever asked for the account does not know it.
         """
         name, valid_roles = validate_name(name), validate_roles(roles)
         new = self._prepare_password(password, name, valid_roles)
@@ -90,7 +91,8 @@ class Accounts:
                     raise AccountRefused("taken", f"there is already an account named {other!r}")
             return _insert_account(run, name, valid_roles, new, by)
 
-        return FirstPassword(self._context.transact(work), new.plain)
+        account = self._context.transact(work)
+        return FirstPassword(account, new.plain if account.enabled else "")
 
     def ensure_administrator(self) -> FirstPassword | None:
         """Create the first administrator if there are no accounts; return the one-time password."""
@@ -215,17 +217,15 @@ class Accounts:
 
     def _prepare_password(
         self, password: str | None, name: str, roles: tuple[Role, ...]
-    ) -> _PreparedPassword:
+    ) -> PreparedPassword:
         """Validate and hash a password; without one, generate one that expires unless changed."""
         if password is not None:
             validate_password(password, name, roles)
-            return _PreparedPassword(password, self._context.hasher.hash(password), 0)
-        password = random_password()
-        first_until = self._context.clock() + self._context.policy.first_password_seconds * SECOND
-        return _PreparedPassword(password, self._context.hasher.hash(password), first_until)
+            return PreparedPassword(password, self._context.hasher.hash(password), 0)
+        return generate_password(self._context)
 
 
-class _PreparedPassword(NamedTuple):
+class PreparedPassword(NamedTuple):
     """A password, its hash, and when it expires unless changed (0: never)."""
 
     plain: str
@@ -233,8 +233,15 @@ class _PreparedPassword(NamedTuple):
     first_until: int
 
 
+def generate_password(context: IdentityContext) -> PreparedPassword:
+    """Generate and hash a first password, which expires unless it is changed."""
+    password = random_password()
+    first_until = context.clock() + context.policy.first_password_seconds * SECOND
+    return PreparedPassword(password, context.hasher.hash(password), first_until)
+
+
 def _insert_account(
-    run: Transaction, name: str, roles: tuple[Role, ...], password: _PreparedPassword, by: str
+    run: Transaction, name: str, roles: tuple[Role, ...], password: PreparedPassword, by: str
 ) -> Account:
     id_, role_list = new_id(), ",".join(roles)
     run(

@@ -63,7 +63,8 @@ async def add_person(
 ) -> FirstPassword:
     """Add an account; its first password is shown only once.
 
-    A staff account stays disabled until a second administrator confirms its enrolment.
+    A staff account stays disabled until a second administrator confirms its enrolment; that
+    administrator gets the first password, and it is empty here.
     """
     add = context.identity.accounts.add
     return await context.hashing_queue.run(
@@ -167,13 +168,21 @@ async def list_enrolments(context: Context) -> list[Enrolment]:
 @post(
     "/api/enrolments/{enrolment:str}/confirm",
     name="confirm-enrolment",
-    status_code=204,
+    status_code=200,
     responses=problem_responses(409),
 )
-async def confirm_enrolment(context: Context, caller: CurrentCaller, enrolment: OpaqueId) -> None:
-    """Confirm an enrolment that another administrator asked for."""
+async def confirm_enrolment(
+    context: Context, caller: CurrentCaller, enrolment: OpaqueId
+) -> FirstPassword:
+    """Confirm an enrolment that another administrator asked for.
+
+    The first password of a new account is shown only once, and only here; otherwise it is empty.
+    """
     confirm = context.identity.enrolments.confirm
-    await run_in_thread(confirm, enrolment, caller.account.id, session=caller.session_id)
+    session = caller.session_id
+    return await context.hashing_queue.run(
+        session, confirm, enrolment, caller.account.id, session=session
+    )
 
 
 @post(

@@ -14,10 +14,13 @@ import msgspec
 from threedice.identity.access_changes import transactional
 from threedice.identity.accounts import (
     Account,
+    FirstPassword,
+    PreparedPassword,
     disable_account,
     end_account_sessions,
     erase_account_name,
     fetch_account,
+    generate_password,
     refuse_last_administrator,
 )
 from threedice.identity.approval.enrolment_records import (
@@ -29,6 +32,7 @@ from threedice.identity.approval.enrolment_records import (
     is_dependent,
 )
 from threedice.identity.audit_trail import CONSOLE, record_security_event
+from threedice.identity.authentication.devices import trust_first_password
 from threedice.identity.errors import AccountRefused, ApprovalRefused, RecordNotFound
 from threedice.identity.roles import HOUR, SECOND, Role, validate_roles
 
@@ -68,33 +72,39 @@ class Enrolments:
         )
         return [_parse_enrolment(row) for row in rows]
 
-    @transactional
-    def confirm(self, run: Transaction, enrolment_id: str, by: str, *, session: str = "") -> None:
-        """Confirm an enrolment as a second administrator, in one of their sessions."""
-        enrolment = _fetch_pending(run, enrolment_id)
-        administrator = _require_administrator(run, by)
-        account = fetch_account(run, enrolment.account)
-        if by in {enrolment.asked_by, account.id} | fetch_enrolment_record(run, account.id).holders:
-            raise ApprovalRefused("own", "a second administrator must confirm this")
-        check_independent(run, self._context.policy, administrator, enrolment.asked_by, session)
-        self._take_effect(run, enrolment, account, by)
+    def confirm(self, enrolment_id: str, by: str, *, session: str = "") -> FirstPassword:
+        """Confirm an enrolment as a second administrator, in one of their sessions.
 
-    @transactional
-    def confirm_on_console(self, run: Transaction, account: str) -> int:
-        """Confirm what no second administrator can confirm, on the server's command line.
-
-        Return the number of confirmed enrolments.
+        Return the first password of a new account, or an empty one.
         """
+        password = generate_password(self._context)
+
+        def work(run: Transaction) -> FirstPassword:
+            enrolment = _fetch_pending(run, enrolment_id)
+            administrator = _require_administrator(run, by)
+            account = enrolment.account
+            if by in {enrolment.asked_by, account} | fetch_enrolment_record(run, account).holders:
+                raise ApprovalRefused("own", "a second administrator must confirm this")
+            check_independent(run, self._context.policy, administrator, enrolment.asked_by, session)
+            return _take_effect(run, enrolment, by, password)
+
+        return self._context.transact(work)
+
+    def confirm_on_console(self, account: str) -> list[FirstPassword]:
+        """Confirm what no second administrator can confirm, on the server's command line."""
+        password = generate_password(self._context)
         sql = f"SELECT {_COLUMNS} FROM people_enrolments WHERE state = 'pending' AND account = ?"
-        enrolments = [_parse_enrolment(row) for row in run(sql, (account,))]
-        for enrolment in enrolments:
-            if find_confirmers(run, account, enrolment.asked_by):
+
+        def work(run: Transaction) -> list[FirstPassword]:
+            enrolments = [_parse_enrolment(row) for row in run(sql, (account,))]
+            if any(find_confirmers(run, account, each.asked_by) for each in enrolments):
                 raise AccountRefused(
                     "second-administrator",
                     "there is an administrator who can confirm this; ask them to sign in",
                 )
-            self._take_effect(run, enrolment, fetch_account(run, account), CONSOLE)
-        return len(enrolments)
+            return [_take_effect(run, each, CONSOLE, password) for each in enrolments]
+
+        return self._context.transact(work)
 
     def decline(self, enrolment_id: str, by: str) -> None:
         """Decline an enrolment.
@@ -119,26 +129,41 @@ class Enrolments:
                 pass
         _record_decision(run, enrolment, by, "declined")
 
-    def _take_effect(
-        self, run: Transaction, enrolment: Enrolment, account: Account, by: str
-    ) -> None:
-        if enrolment.asked_by != CONSOLE:
-            _require_administrator(run, enrolment.asked_by)
-        since = run.now if by != CONSOLE else 0
-        if enrolment.kind == "reset":
-            confirm_record(run, account.id, since=since)
-        else:
-            if "administrator" not in enrolment.roles:
-                refuse_last_administrator(run, account)
-            roles = ",".join(enrolment.roles)
-            enabled = 1 if enrolment.kind != "roles" else int(account.enabled)
-            run(
-                "UPDATE people_accounts SET roles = ?, enabled = ? WHERE id = ?",
-                (roles, enabled, account.id),
-            )
-            confirm_record(run, account.id, since=since, enrolled_by=enrolment.asked_by)
-            end_account_sessions(run, account.id)
-        _record_decision(run, enrolment, by, "confirmed")
+
+def _take_effect(
+    run: Transaction, enrolment: Enrolment, by: str, password: PreparedPassword
+) -> FirstPassword:
+    """Carry out a confirmed enrolment; a new account gets the password.
+
+    A password that was chosen on the server's command line stays.
+    """
+    account = fetch_account(run, enrolment.account)
+    if enrolment.asked_by != CONSOLE:
+        _require_administrator(run, enrolment.asked_by)
+    since = run.now if by != CONSOLE else 0
+    if enrolment.kind == "reset":
+        confirm_record(run, account.id, since=since)
+    else:
+        if "administrator" not in enrolment.roles:
+            refuse_last_administrator(run, account)
+        roles = ",".join(enrolment.roles)
+        enabled = 1 if enrolment.kind != "roles" else int(account.enabled)
+        run(
+            "UPDATE people_accounts SET roles = ?, enabled = ? WHERE id = ?",
+            (roles, enabled, account.id),
+        )
+        confirm_record(run, account.id, since=since, enrolled_by=enrolment.asked_by)
+        end_account_sessions(run, account.id)
+    sql = "SELECT 1 FROM people_accounts WHERE id = ? AND first_until > 0"
+    needs_password = enrolment.kind == "account" and bool(run(sql, (account.id,)))
+    if needs_password:
+        run(
+            "UPDATE people_accounts SET password = ?, first_until = ?, reset_by = ? WHERE id = ?",
+            (password.hashed, password.first_until, by, account.id),
+        )
+        trust_first_password(run, account.id, password.plain)
+    _record_decision(run, enrolment, by, "confirmed")
+    return FirstPassword(fetch_account(run, account.id), password.plain if needs_password else "")
 
 
 def check_independent(
