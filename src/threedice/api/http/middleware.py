@@ -165,7 +165,7 @@ def _has_own_cookie(context: ServerContext, headers: Mapping[bytes, bytes]) -> b
 
 
 def _add_headers(send: Send, extra_headers: HeaderList, state: Mapping[str, Any]) -> Send:
-    """Wrap `send` so that it adds headers to the response, except those that it has already.
+    """Wrap `send` so that it adds headers; a response may have its own `Cache-Control`.
 
     Besides the given headers it adds those about the rate limit, which the state of the request
     has if the request was counted.
@@ -174,8 +174,9 @@ def _add_headers(send: Send, extra_headers: HeaderList, state: Mapping[str, Any]
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own: Any = message["headers"]
-            names = {name for name, _ in own}
-            added = [header for header in extra_headers if header[0] not in names]
+            added = extra_headers
+            if any(name == b"cache-control" for name, _ in own):
+                added = [header for header in extra_headers if header[0] != b"cache-control"]
             message["headers"] = [*own, *added, *state.get(RATE_LIMIT_HEADERS, ())]
         await send(message)
 

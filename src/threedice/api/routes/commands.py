@@ -209,7 +209,8 @@ async def execute_command(
         if table not in context.table_ids and not isinstance(command, EstablishTable):
             await require_table(context, table)
         check_table_setup(command, context.config)
-        command = await _fill_in_age(context, caller, command)
+        if isinstance(command, commands.BuyIn) and "player" in caller.account.roles:
+            command = await _fill_in_age(context, command)
     is_player = "player" in sender.account.roles  # players use their own money only
     result = await context.house.command_handler.handle(
         command,
@@ -261,12 +262,8 @@ def _reject_staff_player(context: Context, player: str, table: str | None) -> No
             raise refuse("door/staff-player", player=player)
 
 
-async def _fill_in_age(
-    context: Context, caller: Caller, command: AnyStreamCommand
-) -> AnyStreamCommand:
+async def _fill_in_age(context: Context, command: commands.BuyIn) -> commands.BuyIn:
     """Set the age on record in a player's own buy-in, or None if there is none."""
-    if not isinstance(command, commands.BuyIn) or "player" not in caller.account.roles:
-        return command
     person = await run_in_thread(load_person, context.house.command_handler.store, command.player)
     now = context.house.runtime.now() / SECOND
     today = datetime.fromtimestamp(now, ZoneInfo(context.config.time_zone)).date()
