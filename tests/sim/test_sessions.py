@@ -34,13 +34,19 @@ REFERENCE: dict[str, Any] = {
     "plan": "martingale", "box": "big", "bankroll": 1000, "base": 10, "maximum": 500, "rounds": 200,
 }  # fmt: skip
 
+SHORT_FORM = ("martingale", "labouchere")
+"""Plans of `make test`: compiling the kernel of a plan takes seconds."""
+
 
 def job(**changes: Any) -> SessionJob:
     words = {**REFERENCE, "sessions": 1000, "seed": 4, **changes}
     return session_job(load(SIC_BO), **words)
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in SHORT_FORM else pytest.mark.long) for name in PLANS],
+)
 def test_simulated_plan_is_consistent_with_the_exact_odds(name: str) -> None:
     exact = session_odds(
         betting_session(SIC_BO, {"big": 1}, StakingPlan(name, 10, 160), 300, 50), "float64"
