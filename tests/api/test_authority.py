@@ -1,4 +1,4 @@
-"""What one member of the staff can do alone, tried over HTTP as a dishonest one would."""
+"""Attacks over HTTP by a dishonest member of the staff who acts alone."""
 
 from __future__ import annotations
 

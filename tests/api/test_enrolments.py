@@ -72,7 +72,7 @@ async def hire(house: HouseApp, by: str, name: str, *roles: str) -> str:
 
 
 async def sign_in(house: HouseApp, name: str, password: str) -> httpx.Response:
-    """Sign in and change the first password, as whoever was given it would."""
+    """Sign in and change the first password, as its recipient would."""
     client = house.client()
     account = house.accounts[name].name
     response = await client.post("/api/session", json={"name": account, "password": password})
@@ -317,17 +317,23 @@ async def test_administrator_cannot_approve_what_they_request_as_a_dealer_they_r
     assert (await approve(pit, "dealer", "shift-manager")).status_code == 200
 
 
+async def make_administrator_a_shift_manager(house: HouseApp, clock: SteppedClock) -> None:
+    """Give the administrator a role that decides requests, confirmed by a third administrator."""
+    house.add_account("third administrator", "administrator")
+    clock.move(WAIT_SECONDS)
+    house.tokens.clear()
+    path = f"/api/people/{house.id('administrator')}/roles"
+    roles = {"roles": ["administrator", "shift-manager"]}
+    await house.client("second administrator").put(path, json=roles)
+    assert (await decide(house, "third administrator", "administrator")).status_code == 200
+    clock.move(WAIT_SECONDS)
+    house.tokens.clear()
+
+
 async def test_requester_who_enrolled_the_approver_needs_somebody_else(
     pit: HouseApp, clock: SteppedClock
 ) -> None:
-    path = f"/api/people/{pit.id('administrator')}/roles"
-    roles = {"roles": ["administrator", "shift-manager"]}
-    pit.add_account("third administrator", "administrator")
-    clock.move(WAIT_SECONDS)
-    pit.tokens.clear()
-    await pit.client("second administrator").put(path, json=roles)
-    assert (await decide(pit, "third administrator", "administrator")).status_code == 200
-    pit.tokens.clear()
+    await make_administrator_a_shift_manager(pit, clock)
     await hire(pit, "administrator", "nora", "pit-manager")
     assert (await decide(pit, "third administrator", "nora")).status_code == 200
     clock.move(WAIT_SECONDS)
@@ -342,15 +348,7 @@ async def test_requester_who_enrolled_the_approver_needs_somebody_else(
 async def test_approver_who_enrolled_or_reset_the_requester_needs_somebody_else(
     pit: HouseApp, clock: SteppedClock
 ) -> None:
-    path = f"/api/people/{pit.id('administrator')}/roles"
-    roles = {"roles": ["administrator", "shift-manager"]}
-    pit.add_account("third administrator", "administrator")
-    clock.move(WAIT_SECONDS)
-    pit.tokens.clear()
-    await pit.client("second administrator").put(path, json=roles)
-    assert (await decide(pit, "third administrator", "administrator")).status_code == 200
-    clock.move(WAIT_SECONDS)
-    pit.tokens.clear()
+    await make_administrator_a_shift_manager(pit, clock)
     await hire(pit, "administrator", "nora", "dealer")
     assert (await decide(pit, "third administrator", "nora")).status_code == 200
     await sign_in(pit, "nora", pit.first_passwords["nora"])

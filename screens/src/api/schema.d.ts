@@ -2885,7 +2885,7 @@ export interface components {
         };
         /**
          * AuthorityRow
-         * @description How people in these roles may send a command at these tables.
+         * @description The rule for a command, sent by these roles at these tables.
          *
          *         `alone` says when one person suffices: `always`, `never`, `up-to-amount` (`up_to` in 24 hours,
          *         per player or table), `approved-terms` (those that two people approved last, or of the house

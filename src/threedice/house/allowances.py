@@ -24,11 +24,11 @@ DAY: Final = 24 * 3600 * 1_000_000
 """The microseconds over which amounts are added up."""
 
 MovedAlone = dict[str, tuple[int, int]]
-"""What was moved without a second person, by amount and player: since when, and how much."""
+"""Sums that were moved without a second person, by amount and player: start time and sum."""
 
 
 class HouseAmounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one person may move alone in 24 hours, and ceilings for everybody, in minor units.
+    """Amounts that one person may move alone in 24 hours, and ceilings for all, in minor units.
 
     The defaults are the highest values: a house can only lower them. Cash counts per player, the
     rest per table.

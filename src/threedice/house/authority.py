@@ -42,7 +42,7 @@ TABLE_KINDS: Final[tuple[TableKind, ...]] = get_args(TableKind)
 
 
 class AuthorityRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How people in these roles may send a command at these tables.
+    """The rule for a command, sent by these roles at these tables.
 
     `alone` says when one person suffices: `always`, `never`, `up-to-amount` (`up_to` in 24 hours,
     per player or table), `approved-terms` (those that two people approved last, or of the house

@@ -87,7 +87,7 @@ class HouseTable:
     closing_float: int = 0
     """The float counted at the last close."""
     moved_alone: MovedAlone = field(default_factory=dict)
-    """What was moved without a second person in the last 24 hours."""
+    """The sums that were moved without a second person in the last 24 hours."""
 
 
 @dataclass(slots=True)

@@ -78,8 +78,8 @@ class Accounts:
     ) -> FirstPassword:
         """Create an account; without a password, generate one that must be changed.
 
-        A staff account is disabled until a second administrator confirms it, who then gets the
-        password: whoever asked for the account does not know it.
+        A staff account is disabled until a second administrator confirms it. That administrator
+        gets the password, and the one who asked for the account does not.
         """
         name, valid_roles = validate_name(name), validate_roles(roles)
         new = self._prepare_password(password, name, valid_roles)

@@ -73,7 +73,7 @@ class OptionallyApproved(Protocol):
 
 
 Grounds = Rule | tuple[str, ...] | None
-"""What a refusal cites: a rule of the game, clause numbers, or nothing."""
+"""The source that a refusal cites: a rule of the game, clause numbers, or nothing."""
 
 
 def require_role(actor: Actor, allowed: Collection[TableRole], *grounds: Grounds) -> None:

@@ -32,7 +32,7 @@ QUERY_BURST_SECONDS: Final = 4.0
 MAX_RATE_LIMITED_KEYS: Final = 50_000
 
 QUERIES_PER_ITERATION: Final = 1
-"""How many requests other than commands begin in one iteration of the event loop."""
+"""Number of requests other than commands that begin in one iteration of the event loop."""
 
 CROWDED_SECONDS: Final = 0.2
 """How long threads are switched more often after a request had to wait for its iteration."""

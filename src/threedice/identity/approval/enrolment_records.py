@@ -2,8 +2,8 @@
 
 Staff roles take effect when a second administrator confirms them. A reset of a password or second
 factor takes effect at once, but until a second administrator confirms it, the account does not
-count as a second person: whoever reset it may be using it. `enrolments` decides what is recorded
-here.
+count as a second person, because the administrator who reset it can sign in to it. `enrolments`
+calls the functions of this module.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ REMEDY: Final = "threedice users on the server's command line"
 
 
 class EnrolmentRecord(NamedTuple):
-    """How an account came to its roles and credentials.
+    """Who gave an account its roles and credentials, and since when they are confirmed.
 
     `holders` are the accounts whose owners may know its credentials without a confirmation.
-    `confirmed` is when the account was confirmed; 0 if it counts since ever.
+    `confirmed` is the time of the confirmation; 0 if the account never needed one.
     """
 
     enrolled_by: str
@@ -88,7 +88,7 @@ def record_reset(
 ) -> None:
     """Record that somebody else has reset the password or second factor of a staff account.
 
-    Whoever knew the old password is no longer a holder.
+    A new password removes the holders, who knew the old one.
     """
     if not is_staff(roles):
         return

@@ -169,7 +169,7 @@ def _take_effect(
 def check_independent(
     run: Transaction, policy: IdentityPolicy, decider: Account, requester: str, session: str = ""
 ) -> None:
-    """Raise `ApprovalRefused` unless an account counts as a second person beside a requester.
+    """Raise `ApprovalRefused` unless an account counts as a second person for a requester.
 
     `session` is the session in which the decision is made.
     """

@@ -1,8 +1,8 @@
 """Sign-in throttling: count failed attempts per account name, client network and known device.
 
 An attempt from an unknown device counts under the account's name and under the client's network. An
-attempt from a known device, and one in a session, counts under that device alone: whoever guesses
-elsewhere cannot make it wait.
+attempt from a known device, and one in a session, counts under that device alone, so that guesses
+from elsewhere do not delay it.
 
 After 5 failures of a name, or 4 at a device, the next attempt has to wait: one second at first,
 then four times as long after each further failure, up to 15 minutes. That is at most 13 attempts an
