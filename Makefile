@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
 
-.PHONY: run quick test tools $(GROUPS) check-screens format screens bench soak faults mutants citations pictures playthroughs contract generated clean
+.PHONY: run quick test tools $(GROUPS) check-screens format screens bench soak faults mutants citations clauses pictures playthroughs contract generated clean
 
 # The npm packages of the screens: a target of its own, so that groups at the same time do not both install them.
 PACKAGES := screens/node_modules/.installed-from
@@ -35,9 +35,9 @@ test: .venv/ready tools $(PACKAGES)
 tools:
 	tools/debian_packages.sh
 
-RULES := tests/account tests/cases tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
+RULES := tests/account tests/cases tests/dice_monitor tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/house tests/identity
-GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*
+GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*,src/threedice/dice_monitor/*
 
 test-rules: .venv/ready
 	$(BIN)/pytest $(RULES) --cov --cov-report=
@@ -97,21 +97,28 @@ citations: .venv/ready
 playthroughs: .venv/ready
 	$(BIN)/python -m tests.playthroughs.regenerate
 
-# Everything that follows from commands, events and operations: run it after adding one.
+# Everything that follows from commands, events, operations and migrations: run it after adding one.
 generated: .venv/ready
 	$(BIN)/python screens/api_types.py
 	$(BIN)/python -m tests.api.test_reference
 	$(BIN)/python -m tests.api.test_authority
 	$(BIN)/python -m tests.contract.record openapi log
+	$(BIN)/python -m tests.db.test_definitions
 
 # Write the recorded contract anew: only for an intended change of it.
 contract: .venv/ready
 	$(BIN)/python -m tests.contract.record
 
-soak: .venv/ready
-	THREEDICE_STEPS=$${THREEDICE_STEPS:-10000000} $(BIN)/pytest -q tests/properties/test_table.py
+# Prove every clause that a rulebook calls modelled, and write the table of proofs: about a minute.
+clauses: .venv/ready
+	$(BIN)/python -m tests.mutation.clause_proof
+
+soak: .venv/ready clauses
+	$(BIN)/python -m tests.properties.random_runs --steps $${THREEDICE_STEPS:-10000000}
+	THREEDICE_DICE_HISTORIES=10000 $(BIN)/pytest -q tests/properties/test_affected_rounds.py
 	$(BIN)/python -m tests.sim.soak
-	$(BIN)/pytest -q -m long tests/screens tests/sim
+	$(BIN)/python benchmarks/dice_monitor.py
+	$(BIN)/pytest -q -m long tests
 
 faults: .venv/ready
 	THREEDICE_BITS=8 $(BIN)/pytest -q tests/log/test_tampering_bits.py
@@ -134,7 +141,7 @@ $(PACKAGES): screens/package-lock.json .venv/ready
 # What is needed to run is installed first, so that `make run` does not wait for the tools.
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv || { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; }
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[house]'
 	touch .venv/installed
 
 .venv/ready: .venv/installed

@@ -1,16 +1,53 @@
-"""Test the library on every supported Python interpreter that is installed: `.venv/bin/nox`."""
+"""Test the library on every supported Python, and the package: `.venv/bin/nox`."""
 
 from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
 
 import nox
 
 nox.options.error_on_missing_interpreters = False
 
 LIBRARY = "tests/rulebook", "tests/table", "tests/account", "tests/odds", "tests/cases"
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
-@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+@nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Run the tests of the library, or those that are given after `--`."""
     session.install("--constraint", "constraints.txt", "--editable", ".[dev]")
     session.run("pytest", "-q", *(session.posargs or LIBRARY))
+
+
+@nox.session(python=PYTHONS)
+def plain(session: nox.Session) -> None:
+    """Play every case with a plain installation."""
+    session.install(".")
+    _use_the_command(session)
+
+
+@nox.session(python=PYTHONS[0])
+def lowest(session: nox.Session) -> None:
+    """Play every case with a plain installation and the lowest versions that it supports."""
+    text = Path("pyproject.toml").read_text(encoding="utf-8")
+    requirements = tomllib.loads(text)["project"]["dependencies"]
+    session.install(".", *(re.sub(">=([^,]+).*", r"==\1", each) for each in requirements))
+    _use_the_command(session)
+
+
+def _use_the_command(session: nox.Session) -> None:
+    session.run("threedice", "cases", silent=True)
+    session.run("threedice", "odds", "sg-rws-tai-sai-v6/a", "--json", silent=True)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build the source distribution, from it the wheel, and check what an index would refuse."""
+    session.install("build", "twine")
+    folder = Path(session.create_tmp()).resolve()
+    for file in folder.glob("threedice-*"):
+        file.unlink()
+    session.run("python", "-m", "build", "--outdir", str(folder))
+    session.run("twine", "check", "--strict", *map(str, sorted(folder.glob("threedice-*"))))

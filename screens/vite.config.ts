@@ -20,6 +20,8 @@ export default defineConfig({
     emptyOutDir: true,
     manifest: true,
     target: "es2022",
+    // Browsers that resolve light-dark() where a colour is used; translated, it would be resolved for the whole page.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     assetsInlineLimit: 0,
     // One style sheet for all pages, and no preload lists in the scripts.
     modulePreload: false,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
@@ -19,6 +20,8 @@ from tests.programs import EVERYTHING_REQUIRED
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
+
+SECONDS_TO_EXIT = 60
 
 # The machine's speed is not under test: a deadline would fail an example on a busy machine.
 hypothesis.settings.register_profile("threedice", deadline=None)
@@ -69,6 +72,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if EVERYTHING_REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
     return report
+
+
+def pytest_unconfigure() -> None:
+    """End a run that threads left by a test would keep from ending, and show their stacks."""
+    faulthandler.dump_traceback_later(SECONDS_TO_EXIT, exit=True)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -25,7 +25,11 @@ ENTRY_POINTS: Final = frozenset(
 
 @cache
 def import_graph() -> grimp.ImportGraph:
-    return grimp.build_graph("threedice")
+    graph = grimp.build_graph("threedice")
+    for imported in graph.find_modules_directly_imported_by("threedice"):
+        # The public namespace imports every part on first use.
+        graph.remove_import(importer="threedice", imported=imported)
+    return graph
 
 
 def module_name(step: str) -> str:
@@ -88,3 +92,25 @@ def test_every_file_named_on_the_architecture_page_exists() -> None:
 
 def test_class_names_are_unique() -> None:
     assert repeated_classes(sorted((ROOT / "src").rglob("*.py"))) == []
+
+
+CONNECTS_TO_SQLITE: Final = frozenset(
+    {
+        "db/sqlite.py",  # the only one that writes to the file of a house
+        "db/sqlite_reading.py",
+        "house/backup/create.py",  # reads its own copy
+        "log/stores/memory.py",
+        "log/stores/sqlite_rows.py",  # reads, and keeps others from committing meanwhile
+        "log/stores/table_copies.py",  # new files that nobody else uses
+    }
+)
+
+
+def test_only_the_database_layer_connects_to_the_file_of_a_house() -> None:
+    source = ROOT / "src" / "threedice"
+    connecting = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "sqlite3.connect(" in path.read_text(encoding="utf-8")
+    }
+    assert connecting <= CONNECTS_TO_SQLITE

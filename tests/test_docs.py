@@ -10,6 +10,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from threedice import load
+from threedice.api.routes.house import ReasonCode
 from threedice.rulebook import conduct, schema
 from threedice.rulebook.conditions import VOCABULARY
 
@@ -50,7 +51,7 @@ def test_the_format_describes_every_word_that_a_key_may_take() -> None:
         for kind in get_type_hints(struct).values()
         for word in words(kind)
     }
-    plain = {"last-placed-first", "smallest-chip", "minimum", "maximum", "out of scope"}
+    plain = {"last-placed-first", "smallest-chip", "minimum", "maximum"}
 
     assert allowed - CODE - plain == set()
     assert set(VOCABULARY) <= CODE
@@ -66,6 +67,13 @@ def test_the_example_of_a_game_of_ones_own_loads(tmp_path: Path) -> None:
     assert (game.unit, str(game.box("small").lines[0].odds)) == (20, "19 to 20")
     field = msgspec.convert(tomllib.loads(wager)["wagers"]["field"], schema.Wager)
     assert field.clause == "4.9"
+
+
+def test_the_manual_explains_every_reason_that_health_may_give() -> None:
+    manual = (DOCS / "running-a-house.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^\| `([a-z-]+)` \|", manual, re.MULTILINE))
+
+    assert set(get_args(ReasonCode)) - explained == set()
 
 
 def test_every_page_says_at_its_top_who_it_is_for() -> None:

@@ -4,6 +4,7 @@ ThreediceError
 ├── RulebookError          a rulebook file is invalid: file, key, clause, what to do
 ├── UnknownName            no game, box, reading, ... has this name; lists the nearest names
 ├── InvalidInput           dice, amounts or odds that make no sense
+│   └── MissingExtra       an optional part of the package is not installed; also an ImportError
 ├── InfeasibleComputation  a question too large for an exact answer
 ├── Refusal                a person may not do this now: code, clause, facts
 ├── OperatingFailure       the house cannot do this at the moment; nothing was acknowledged
@@ -53,6 +54,14 @@ class UnknownName(ThreediceError):
 
 class InvalidInput(ThreediceError):
     """Input is malformed; the message says what is expected."""
+
+
+class MissingExtra(InvalidInput, ImportError):
+    """An optional part of the package is needed and not installed; the message says how to."""
+
+    def __init__(self, subject: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{subject} needs the extra \"{extra}\": pip install 'threedice[{extra}]'")
 
 
 class InfeasibleComputation(ThreediceError):
@@ -105,12 +114,28 @@ class StoreUnusable(OperatingFailure):
     """This program must not use the database; the message says what to do."""
 
 
+class MissingTables(StoreUnusable):
+    """The database has no tables, where those of a house were expected."""
+
+
 class TamperedData(ThreediceError):
     """Stored data differs from what was written."""
 
     def __init__(self, where: str, problem: str) -> None:
         self.where, self.problem = where, problem
         super().__init__(f"{where}: {problem}")
+
+
+class ForeignEntries(TamperedData):
+    """The end of a stream was not written by the house; it stops until a person releases it."""
+
+    def __init__(self, stream: str, problem: str) -> None:
+        self.stream = stream
+        super().__init__(stream, problem)
+
+
+class EntriesMissing(ForeignEntries):
+    """A stream lacks entries that it is known to have had; only a backup brings them back."""
 
 
 class InvariantBroken(ThreediceError):

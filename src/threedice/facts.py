@@ -20,7 +20,10 @@ FieldValues = Mapping[str, tuple[str, ...]]
 
 DEALERS: Final[tuple[TableRole, ...]] = ("dealer", "supervisor", "pit-manager")
 STAFF: Final[tuple[TableRole, ...]] = (*DEALERS, "shift-manager")
+ROUND_STAFF: Final[tuple[TableRole, ...]] = (*STAFF, "game-supervisor")
+"""Staff who take part in a round, if the rulebook has a game supervisor besides the supervisor."""
 SUPERVISORS: Final[tuple[TableRole, ...]] = ("supervisor", "pit-manager", "shift-manager")
+APPROVERS: Final[tuple[TableRole, ...]] = ("game-supervisor", *SUPERVISORS)
 MANAGERS: Final[tuple[TableRole, ...]] = ("pit-manager", "shift-manager")
 
 AloneRule = Literal["never", "always", "up-to-amount", "approved-terms", "by-rulebook"]
@@ -31,7 +34,7 @@ people approved; `by-rulebook`: the rulebook says whether a second person is nee
 """
 
 AutomaticRule = Literal["as-elsewhere", "house", "player", "second-person", "alone-if-empty"]
-"""Who may send a command at a table that the house deals, besides the player for themselves.
+"""The roles that may send a command at a table dealt by the house, besides the player.
 
 `house`: only the house, because it handles dice or chips; `player`: only the player, because it
 uses their money; `second-person`: staff with a second person; `alone-if-empty`: staff, but with a
@@ -40,7 +43,7 @@ second person while players have chips there.
 
 
 class CommandFacts(NamedTuple):
-    """Who may send a command, and under which conditions.
+    """The people who may send a command, and the conditions.
 
     The rulebook can restrict the roles further. `own_player` limits players to commands for
     themselves. `player_values` and `staff_values` limit fields, because cash changes hands only
@@ -66,8 +69,14 @@ class CommandFacts(NamedTuple):
     as_shooter: bool = False
     """True if a player who sends it acts as the shooter."""
     automatic: AutomaticRule = "as-elsewhere"
+    concerns_round: bool = False
+    """True if it acts on the round in play; a request for it is void in a later round."""
     seats_player: bool = False
     """True if it gives its player chips, a bet, dice or money: staff do not play."""
+    while_closed: bool = False
+    """True if it may also be sent while the table is closed."""
+    between_rounds: bool = False
+    """True if it may not be sent while a round is being played."""
 
 
 HOUSE_ONLY: Final = CommandFacts((), "nobody")
@@ -75,7 +84,7 @@ HOUSE_ONLY: Final = CommandFacts((), "nobody")
 
 
 class Audience(NamedTuple):
-    """Who sees an event besides staff, who see all of it.
+    """The audience of an event besides staff, who see all of it.
 
     `hidden` fields are replaced by these values for players. `lists` are cut down to the items of
     the player who sees them; the number is the position of the player in an item, None if the item

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from threedice.account import PlayerAccount, events, evolve
 from threedice.account.money import account_balance, account_postings
 from threedice.money import Balances, Posting
+from threedice.table.events import BoughtIn
 
 if TYPE_CHECKING:
     from threedice.account.events import AnyPlayerAccountEvent
@@ -34,6 +35,13 @@ def test_account_event_posts_its_amount_from_source_to_destination(
 
 def test_opening_an_account_moves_nothing() -> None:
     assert account_postings(OPENED) == []
+
+
+def test_event_of_a_table_is_not_posted_as_one_of_an_account() -> None:
+    foreign: Any = BoughtIn(player="ann", amount=5, source="cash")
+
+    with pytest.raises(AssertionError, match="BoughtIn"):
+        account_postings(foreign)
 
 
 def test_balance_of_an_account_agrees_with_its_postings() -> None:

@@ -229,12 +229,15 @@ async def seat_players(
     game_id: str = GAME,
     table: str = "1",
     timing: Timing | None = None,
+    readings: dict[str, str] | None = None,
 ) -> None:
     """Open a table and have players buy in for 1000 each; with a timing, the house deals it."""
-    game = load(game_id)
+    game = load(game_id, readings)
     limits = uniform_limits(game, 100 if game_id != GAME else 5, 10_000_000, 10_000_000)
     steps: list[Any] = [
-        EstablishTable(by=SUPERVISOR, game=game_id, dealt_by_house=timing),
+        EstablishTable(
+            by=SUPERVISOR, game=game_id, readings=readings or {}, dealt_by_house=timing
+        ),
         commands.OpenTable(
             by=SUPERVISOR, table=table, currency="SGD", mode="record", chips=[5, 25, 100],
             float_amount=10**9, limits=limits,

@@ -82,11 +82,15 @@ class RequestBuilder:
             "table": "1",
             "player": self.house.id("player"),
             "round": 1,
+            "piece": "bell-1",
             "book": "sg-rws-tai-sai-v6",
             "layout": "a",
             "key": "anything",
         }
         return OperationRequest(self.token(role), path)
+
+    def find_players(self, role: str) -> OperationRequest:
+        return OperationRequest(self.token(role), query={"search": "name"})
 
     def sign_in(self, role: str) -> OperationRequest:
         body = {"name": "player-name", "password": PASSWORD}
@@ -156,7 +160,9 @@ class RequestBuilder:
         )
 
     def open_request(self, role: str) -> OperationRequest:
-        body = {"command": new_limits(), "reason": "a quiet night"}
+        amend = {"type": "AmendResult", "dice": [1, 2, 3]}
+        command = amend if role == "game-supervisor" else new_limits()
+        body = {"command": command, "reason": "a quiet night"}
         return OperationRequest(self.token(role), {"table": "1"}, body)
 
     def open_account_request(self, role: str) -> OperationRequest:
@@ -175,7 +181,7 @@ class RequestBuilder:
             "1",
             msgspec.json.encode(command),
             "why",
-            roles=("supervisor", "pit-manager", "shift-manager"),
+            roles=("game-supervisor", "supervisor", "pit-manager", "shift-manager"),
         )
         return approval.id
 
@@ -186,6 +192,8 @@ class RequestBuilder:
 
     def show_request(self, role: str) -> OperationRequest:
         return OperationRequest(self.token(role), {"request": self._request("dealer")})
+
+    show_request_effect = show_request
 
     def withdraw_request(self, role: str) -> OperationRequest:
         return OperationRequest(self.token(role), {"request": self._request(role)})
@@ -236,7 +244,11 @@ class RequestBuilder:
     def _for_new_account(self, role: str) -> OperationRequest:
         return OperationRequest(self.token(role), {"person": self.new_account("dealer")})
 
-    disable_person = enable_person = forget_person = _for_new_account
+    def set_birth_date(self, role: str) -> OperationRequest:
+        person = self.new_account("dealer")
+        return OperationRequest(self.token(role), {"person": person}, {"born": "1990-01-31"})
+
+    show_birth_date = disable_person = enable_person = forget_person = _for_new_account
     reset_password = reset_codes = end_all_sessions = _for_new_account
 
     def assign(self, role: str) -> OperationRequest:

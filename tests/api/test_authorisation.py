@@ -55,6 +55,7 @@ def fill_path(house: HouseApp, path: str) -> str:
         "table": "1", "player": house.id("player"), "round": "1", "key": "k1", "request": "r1",
         "book": "sg-rws-tai-sai-v6", "layout": "a", "session": "s1", "token": "t1",
         "person": house.id("other player"), "assignment": "a1", "enrolment": "e1", "display": "d1",
+            "piece": "d-1",
     }  # fmt: skip
     return path.format_map(values)
 
@@ -91,6 +92,7 @@ async def test_every_route_is_open_to_exactly_its_permitted_roles() -> None:
     async with open_house_app() as house:
         house.assign("dealer")
         house.assign("supervisor")
+        house.assign("game-supervisor")
         for method, path, name in routes(house.app):
             right = OPERATION_PERMISSIONS[name]
             house.tokens.clear()  # some routes end sessions
@@ -148,6 +150,7 @@ async def test_every_table_command_is_open_to_exactly_its_permitted_roles(who: s
         await seat_players(house)
         house.assign("dealer")
         house.assign("supervisor")
+        house.assign("game-supervisor")
         for kind in get_args(AnyTableCommand):
             name = kind.__name__
             response = await house.send(who, {"type": name})
@@ -163,6 +166,7 @@ async def test_every_table_command_is_open_to_exactly_its_permitted_roles(who: s
 async def test_every_account_command_is_open_to_exactly_its_permitted_roles(who: str) -> None:
     async with open_house_app() as house:
         house.assign("supervisor")
+        house.assign("game-supervisor")
         path = f"/api/accounts/{house.id('player')}/commands"
         for kind in get_args(AnyAccountCommand):
             client = house.client(who, **{"Idempotency-Key": "k"})
@@ -213,6 +217,7 @@ async def test_player_command_for_another_player_is_refused(
     [
         "/api/accounts/{player}",
         "/api/accounts/{player}/statement",
+        "/api/accounts/{player}/ledgers",
         "/api/tables/1/rounds/1/explanation?player={player}",
     ],
 )
@@ -256,6 +261,7 @@ async def test_audience_depends_on_role_and_assignment(house: HouseApp) -> None:
         "player": ("player", house.id("player")),
         "other player": ("player", house.id("other player")),
         "dealer": everything,
+        "game-supervisor": nothing,
         "supervisor": nothing,
         "pit-manager": everything,
         "shift-manager": everything,

@@ -143,7 +143,7 @@ async def test_every_command_is_answered_as_the_table_of_authority_says(
 ) -> None:
     async with open_house_app() as house:
         await seat_players(house, timing=SLOW if kind == "automatic" else None)
-        for role in ("dealer", "supervisor"):
+        for role in ("dealer", "game-supervisor", "supervisor"):
             house.assign(role)
         samples = sample_commands(house)
         expected = {

@@ -310,7 +310,7 @@ async def test_command_result_for_a_player_omits_other_players(house_in_play: Ho
 
 # --- the race with the close --------------------------------------------------------------------
 
-BETS = 10_000
+BETS = 3_000
 CALLERS = 20
 
 

@@ -53,10 +53,17 @@ async def pending(house: HouseApp) -> list[dict[str, Any]]:
 async def decide(
     house: HouseApp, who: str, about: str, decision: str = "confirm"
 ) -> httpx.Response:
-    """Confirm or decline the pending enrolment of an account; keep a first password."""
+    """Confirm or decline the pending enrolment of an account; keep a first password.
+
+    Administrators must have been told before whether they may confirm it.
+    """
     listed = house.identity.enrolments.pending()
     (enrolment,) = [each.id for each in listed if each.account == house.id(about)]
+    seen = await house.client(who).get("/api/enrolments")
     decided = await post(house, who, f"/api/enrolments/{enrolment}/{decision}")
+    if decision == "confirm" and seen.is_success:
+        (may_confirm,) = [each["may_confirm"] for each in seen.json() if each["id"] == enrolment]
+        assert may_confirm is (decided.status_code == 200)
     if decided.status_code == 200:
         house.first_passwords[about] = decided.json()["password"]
     return decided
@@ -88,9 +95,14 @@ async def sign_in(house: HouseApp, name: str, password: str) -> httpx.Response:
 
 
 async def approve(house: HouseApp, requester: str, approver: str) -> httpx.Response:
+    """Approve a new request; the approver must have been told before whether they may."""
     request = await open_request(house, requester)
     assert request.status_code == 201, request.text
-    return await post(house, approver, f"/api/requests/{request.json()['id']}/approve", {})
+    path = f"/api/requests/{request.json()['id']}"
+    seen = await house.get(approver, path)
+    response = await post(house, approver, f"{path}/approve", {})
+    assert seen["may_decide"] is (response.status_code == 200)
+    return response
 
 
 async def take_over(house: HouseApp, by: str, who: str) -> None:

@@ -42,6 +42,7 @@ SHOOTERS = (
     table_events.ShooterAdvanced,
     table_events.ShooterWon,
     table_events.ShooterLost,
+    table_events.ShooterRestored,
 )
 """Events that name the shooter, who is public."""
 
@@ -93,6 +94,19 @@ def test_player_events_never_name_another_player(
             continue
         content = msgspec.json.encode(without_actors(seen))
         assert not [name for name in others if f'"{name}"'.encode() in content], content
+
+
+def test_void_round_shows_players_only_their_own_bets_that_were_put_back() -> None:
+    by = Actor(id="dealer", role="dealer")
+    stood = table_events.RoundVoided(round=1, cause="x", bets="stand", returned=[], by=by)
+    restored = [("big", player, 5) for player in PLAYERS[:2]]
+    put_back = msgspec.structs.replace(stood, restored=restored)
+
+    assert event_for_player(stood, PLAYERS[0]) == stood
+    assert event_for_player(put_back, PLAYERS[0]) == msgspec.structs.replace(
+        stood, restored=restored[:1]
+    )
+    assert event_for_player(put_back, "zoe") == msgspec.structs.replace(stood, restored=[])
 
 
 def without_actors(event: Any) -> dict[str, Any]:

@@ -21,13 +21,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.api.house_app import open_house_app, seat_players
+from tests.api.house_app import DEALER, SUPERVISOR, open_house_app, seat_players
 from tests.api.operation_requests import RequestBuilder
 from threedice.account.commands import OpenAccount
 from threedice.api.app import API_HANDLERS
 from threedice.api.auth.authorisation import ANYONE, OPERATION_PERMISSIONS
 from threedice.api.listener import HouseServer, ListenAddress, bind_socket, uvicorn_config
 from threedice.identity import ROLES
+from threedice.table import commands
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -70,9 +71,14 @@ async def serve_app() -> AsyncIterator[ServedApp]:
     with bind_socket(ListenAddress(port=0)) as listening_socket:
         url = f"http://127.0.0.1:{listening_socket.getsockname()[1]}"
         async with open_house_app(origins=(url,)) as house:
-            await seat_players(house)
+            await seat_players(house, betting=False)
             house.assign("dealer")
             house.assign("supervisor")
+            bell = commands.RegisterPiece(by=SUPERVISOR, piece="bell-1", kind="bell")
+            await house.handler.handle(bell, table="1", account="console", key="bell")
+            betting = commands.OpenBetting(by=DEALER)
+            await house.handler.handle(betting, table="1", account="console", key="betting")
+            house.assign("game-supervisor")
             account = OpenAccount(by="console", player=house.id("player"), currency="SGD")
             await house.handler.handle(account, account="console", key="account")
             started = asyncio.Event()
@@ -101,6 +107,13 @@ def cookies(server: ServedApp, token: str) -> dict[str, str]:
 def headers(server: ServedApp, key: str = "") -> dict[str, str]:
     keyed = {"Idempotency-Key": key} if key else {}
     return {"Origin": server.url, **keyed}
+
+
+REFUSED_BY_THE_RULEBOOK = {
+    ("send-command", "game-supervisor"),
+    ("approve-request", "game-supervisor"),
+}
+"""Operations of a role that the rulebook of the table does not have."""
 
 
 def permitted_roles(name: str) -> tuple[str, ...]:
@@ -134,6 +147,8 @@ def test_every_permitted_role_gets_a_documented_success(
 ) -> None:
     builder, operation = RequestBuilder(server.house), operations[name]
     for role in permitted_roles(name):
+        if (name, role) in REFUSED_BY_THE_RULEBOOK:
+            continue
         request = builder.build(name, role)
         names = {part.name for part in operation.path_parameters}
         kwargs: dict[str, Any] = {} if request.body is None else {"body": request.body}

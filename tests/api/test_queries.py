@@ -9,15 +9,20 @@ import pytest
 
 from tests.api.house_app import GAME, open_house_app, problem_code, seat_players
 from tests.house.house_driver import DEALER, MANAGER, SUPERVISOR, People
+from tests.house.intruder import Intruder
 from tests.log.inspection import tamper
 from threedice import load
 from threedice.api.routes.history import gaming_day_start
+from threedice.house.commands import EstablishTable
 from threedice.log.stores.urls import open_store
 from threedice.odds import odds_sheet
 from threedice.table import commands
+from threedice.table.events import DiceTumbled
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import httpx
 
     from tests.api.house_app import HouseApp
 
@@ -35,6 +40,28 @@ async def test_lobby_lists_tables_with_phase_limits_and_last_results(
     (line,) = await house_in_play.get("player", "/api/tables")
     assert line["phase"] == "waiting"
     assert [each["dice"] for each in line["last"]] == [[1, 2, 3]]
+
+
+async def test_lobby_says_whether_each_rulebook_is_in_force(
+    house: HouseApp, tmp_path: Path
+) -> None:
+    later = tmp_path / "later.toml"
+    later.write_text(
+        'extends = "triple-dice"\nid = "later"\ntitle = "Later"\neffective = "2999-01-01"\n',
+        encoding="utf-8",
+    )
+    games = {"1": GAME, "2": "nz-tai-sai-2008/1", "3": "triple-dice/mat", "4": f"{later}/mat"}
+    for table, game in games.items():
+        command = EstablishTable(by=SUPERVISOR, game=game)
+        await house.handler.handle(command, table=table, account="console", key=f"set-up-{table}")
+    lines = await house.get("player", "/api/tables")
+
+    assert [(each["in_force"], each["effective"], each["consolidated"]) for each in lines] == [
+        (True, "2023-10-06T08:00:00+08:00", ""),
+        (True, "", "2008-04-25"),
+        (True, "", ""),
+        (False, "2999-01-01", ""),
+    ]
 
 
 async def test_tampered_table_is_listed_as_damaged(house_in_play: HouseApp) -> None:
@@ -139,6 +166,35 @@ async def test_statement_lists_only_the_lines_of_its_player(house_in_play: House
     assert await house_in_play.get("supervisor", path) == lines
     assert await house_in_play.get("player", f"{path}?most=1") == lines[-1:]
     assert await house_in_play.get("player", f"{path}?until={lines[-1]['at']}") == lines[:1]
+
+
+async def test_ledgers_have_the_balance_after_each_line_and_of_the_period(
+    house_in_play: HouseApp,
+) -> None:
+    await house_in_play.bet("player", 25, "big")
+    await house_in_play.finish_round()
+    path = f"/api/accounts/{house_in_play.id('player')}/ledgers"
+    found = await house_in_play.get("player", path)
+    house, table = found["ledgers"]
+    assert (house["table"], house["lines"], house["balance"]) == ("", [], 0)
+    assert table["table"] == "1"
+    assert [(each["what"], each["amount"], each["balance"]) for each in table["lines"]] == [
+        ("bought in", 1000, 1000),
+        ("lost", -25, 975),
+    ]
+    totals = {"opening": 0, "money_in": 1000, "money_out": 25, "closing": 975, "balance": 975}
+    assert {name: table[name] for name in totals} == totals
+    assert await house_in_play.get("supervisor", path) == found
+
+    lost_at = table["lines"][-1]["at"]
+    (_, before) = (await house_in_play.get("player", f"{path}?until={lost_at}"))["ledgers"]
+    assert (before["closing"], before["balance"], len(before["lines"])) == (1000, 975, 1)
+    (_, after) = (await house_in_play.get("player", f"{path}?since={lost_at}"))["ledgers"]
+    assert (after["opening"], after["closing"]) == (1000, 975)
+    assert after["lines"] == table["lines"][1:]
+    (_, short) = (await house_in_play.get("player", f"{path}?most=1"))["ledgers"]
+    assert (short["left_out"], short["lines"]) == (1, table["lines"][1:])
+    assert {name: short[name] for name in totals} == totals
 
 
 async def test_shift_report_covers_the_requested_period(house_in_play: HouseApp) -> None:
@@ -255,7 +311,7 @@ async def test_auditor_verifies_the_log(tmp_path: Path) -> None:
             await seat_players(house)
             proved = (await house.client("auditor").post("/api/log/verification")).json()
             assert (proved["sound"], proved["findings"]) == (True, [])
-            assert proved["entries"] == store.head("table/1").version
+            assert proved["entries"] == sum(head.version for head in store.heads().values())
             await house.context.verification_limiter.acquire()
             busy = await house.client("auditor").post("/api/log/verification")
             assert (busy.status_code, problem_code(busy)) == (503, "house/busy")
@@ -273,3 +329,84 @@ async def test_shift_manager_releases_a_suspended_house(house_in_play: HouseApp)
     assert (stopped.status_code, problem_code(stopped)) == (503, "house/suspended")
     assert (await client.post("/api/house/release", json=body)).status_code == 204
     assert (await house_in_play.bet("player")).status_code == 200
+
+
+async def test_shift_manager_releases_a_table_with_foreign_entries(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'house.sqlite'}"
+    store = open_store(url, serving=True)
+    try:
+        async with open_house_app(store=store) as house:
+            await seat_players(house)
+            client = house.client("shift-manager")
+            body = {"reason": "a technician tried something", "stream": "table/1"}
+            idle = await client.post("/api/house/release", json=body)
+            assert (idle.status_code, problem_code(idle)) == (409, "house/not-foreign")
+            Intruder(url).append("table/1", DiceTumbled(times=1, by=DEALER))
+            damaged = await house.bet("player")
+            assert (damaged.status_code, problem_code(damaged)) == (503, "house/damaged")
+            health = (await house.client().get("/health")).json()
+            assert (health["status"], health["damaged"]) == ("trouble", 1)
+            assert [each["code"] for each in health["reasons"]] == ["foreign-entries"]
+
+            assert (await client.post("/api/house/release", json=body)).status_code == 204
+
+            assert (await house.client().get("/health")).json()["status"] == "well"
+            assert (await house.client("player").get("/api/tables/1")).status_code == 200
+    finally:
+        store.close()
+
+
+async def test_table_whose_entries_were_removed_cannot_be_released(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'house.sqlite'}"
+    store = open_store(url, serving=True)
+    try:
+        async with open_house_app(store=store) as house:
+            await seat_players(house)
+            select = "SELECT version, hash, mac FROM streams WHERE stream = 'table/1'"
+            (row,) = Intruder(url).execute((select, ()))
+            assert (await house.bet("player")).status_code == 200
+            Intruder(url).execute(
+                ("DELETE FROM entries WHERE stream = 'table/1' AND version > ?", row[:1]),
+                ("UPDATE streams SET version=?, hash=?, mac=? WHERE stream='table/1'", row),
+            )
+            damaged = await house.bet("player")
+            assert (damaged.status_code, problem_code(damaged)) == (503, "house/damaged")
+            health = (await house.client().get("/health")).json()
+            assert (health["status"], health["damaged"]) == ("trouble", 1)
+            assert [each["code"] for each in health["reasons"]] == ["foreign-entries"]
+
+            body = {"reason": "a technician tried something", "stream": "table/1"}
+            refused = await house.client("shift-manager").post("/api/house/release", json=body)
+            assert (refused.status_code, problem_code(refused)) == (409, "house/entries-missing")
+    finally:
+        store.close()
+
+
+async def test_account_whose_entries_were_all_removed_is_damaged_and_not_unknown(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path / 'house.sqlite'}"
+    store = open_store(url, serving=True)
+    try:
+        async with open_house_app(store=store) as house:
+            player, client = house.id("player"), house.client("shift-manager")
+
+            async def send(key: str, **command: object) -> httpx.Response:
+                return await client.post(
+                    f"/api/accounts/{player}/commands",
+                    json=command,
+                    headers={"Idempotency-Key": key},
+                )
+
+            assert (await send("a", type="OpenAccount", currency="SGD")).status_code == 200
+            Intruder(url).execute(
+                ("DELETE FROM entries WHERE stream = ?", (f"cage/{player}",)),
+                ("DELETE FROM streams WHERE stream = ?", (f"cage/{player}",)),
+            )
+            refused = await send("b", type="Deposit", amount=5)
+            assert problem_code(refused) == "house/damaged"
+
+            shown = await client.get(f"/api/accounts/{player}")
+            assert (shown.status_code, problem_code(shown)) == (503, "house/damaged")
+    finally:
+        store.close()

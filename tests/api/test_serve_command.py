@@ -105,6 +105,7 @@ def test_house_is_created_on_first_start_and_served_again_after_a_stop(
         assert signed_in.status_code < 300, signed_in.text
         again.send_signal(signal.SIGINT)
         assert again.wait() == 0
+    assert (tmp_path / "h.sqlite.state/house.toml").read_text() == HOUSE  # for backups
 
 
 def create_auditor_token(folder: Path) -> str:

@@ -47,6 +47,22 @@ async def test_session_shows_roles_and_assigned_tables(house: HouseApp) -> None:
     assert token not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("who", "tables"),
+    [("dealer", []), ("supervisor", []), ("pit-manager", None), ("auditor", None)],
+)
+async def test_session_of_an_account_without_an_assignment_has_no_table_unless_it_needs_none(
+    house: HouseApp, who: str, tables: list[str] | None
+) -> None:
+    assert (await house.get(who, "/api/session"))["tables"] == tables
+
+
+async def test_session_of_an_account_for_all_tables_is_limited_to_none(house: HouseApp) -> None:
+    house.assign("dealer", "1")
+    house.assign("dealer", None)
+    assert (await house.get("dealer", "/api/session"))["tables"] is None
+
+
 async def test_wrong_password_and_unknown_name_get_identical_responses(house: HouseApp) -> None:
     client = house.client()
     answers = [

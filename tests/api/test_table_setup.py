@@ -9,18 +9,21 @@ import pytest
 
 from tests.api.live_server import HOUSE_CONFIG, TABLE
 from tests.house.house_driver import SUPERVISOR, People
+from tests.house.intruder import Intruder
 from threedice.api.config import HouseConfig, HousePolicies, TableLimitsConfig
 from threedice.api.server import CONSOLE_ACTOR, identity_policy, set_up_tables
-from threedice.errors import OperatingFailure
+from threedice.errors import InvariantBroken, OperatingFailure, TamperedData
 from threedice.house import CommandHandler
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
+from threedice.house.house import House
 from threedice.identity.audit_trail import CONSOLE
 from threedice.log.stores.memory import MemoryStore
-from threedice.table import commands
+from threedice.table import commands, events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +98,43 @@ async def test_servers_with_different_house_files_are_refused(handler: CommandHa
     await handler.handle(other, table="elsewhere", account=CONSOLE, key=key)
     with pytest.raises(OperatingFailure, match="same house file"):
         await set_up_tables(handler, HOUSE_CONFIG)
+
+
+DAMAGES = {
+    "an entry that the house has not written": "",
+    "changed bytes": "UPDATE entries SET data = x'00' WHERE stream = 'table/first'",
+    "an unknown kind": "UPDATE entries SET kind = 'Nothing' WHERE stream = 'table/first'",
+    "no entries": "DELETE FROM entries WHERE stream = 'table/first'",
+    "a missing last entry": "DELETE FROM entries WHERE stream = 'table/first' AND version = 2",
+    "a changed head": "UPDATE streams SET hash = zeroblob(32) WHERE stream = 'table/first'",
+    "a malformed head": "UPDATE streams SET hash = x'07' WHERE stream = 'table/first'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_damaged_table_of_the_house_file_stands_still_and_the_others_are_served(
+    damage: str, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'house.sqlite'}"
+    table = HOUSE_CONFIG.tables[TABLE]
+    config = msgspec.structs.replace(HOUSE_CONFIG, tables={"first": table})
+    async with House(url) as house:
+        await set_up_tables(house.command_handler, config)
+    intruder = Intruder(url)
+    if statement := DAMAGES[damage]:
+        intruder.execute((statement, ()), ("DELETE FROM snapshots", ()))
+    else:
+        intruder.append(
+            "table/first",
+            events.TableClosed(by=SUPERVISOR, carried_away=[], float_amount=0, drop=0),
+        )
+    config = msgspec.structs.replace(config, tables={"first": table, "second": table})
+    async with House(url) as house:
+        assert list(house.damaged) == ["table/first"]
+        assert await set_up_tables(house.command_handler, config, house.damaged) == []
+        assert (await house.command_handler.table("second")).table.open
+        with pytest.raises((InvariantBroken, TamperedData)):
+            await house.command_handler.table("first")
 
 
 async def test_policies_of_the_house_file_become_the_identity_policy() -> None:

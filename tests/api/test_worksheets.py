@@ -10,10 +10,10 @@ from tests.api.house_app import problem_code
 from tests.table.table_driver import Table
 from threedice.api.routes.worksheets import LosingBet, WinningBet, table_room, working_sheet
 from threedice.api.views import build_table_view
-from threedice.cases.language import CaseContext, step_commands
 from threedice.house.stream_state import HouseTable
 from threedice.table import events as table_events
 from threedice.table.limits import uniform_limits
+from threedice.table.usual_steps import step_commands
 
 if TYPE_CHECKING:
     from tests.api.house_app import HouseApp
@@ -55,7 +55,7 @@ def play_until(table: Table, step: StepName, dice: tuple[int, int, int] = HOUSE_
     order = table.game.facts.procedure.order
     for each in order[: order.index(step)]:
         if each not in table.state.current.done:
-            for command in step_commands(CaseContext(table.game, table.state), each, dice):
+            for command in step_commands(table.game, table.state, each, dice):
                 table.send(command)
 
 
@@ -86,7 +86,7 @@ def test_reduced_bet_keeps_the_chips_placed_first() -> None:
 def test_standing_bets_of_a_void_round_are_shown_until_the_next_round() -> None:
     table = Table(NZ, readings={"no-spin": "stand"})
     table.play("open betting", "ann bets 100 on big", "bob bets 50 on big")
-    table.play("dealer reports tumbler-fault")
+    table.play("dealer reports dice-not-flat")
     mine = view(table, "ann")
     assert (mine.round, mine.standing) == (None, {"big": 150})
     assert mine.seats["ann"].bets == mine.seats["ann"].areas == {"big": 100}
@@ -144,8 +144,10 @@ def test_shooter_box_has_room_for_the_shooter_only() -> None:
     table = Table(TRIPLE_DICE)
     table.play("offer the dice to ann")
     assert spot(table, "shooter").room == 0
-    table.play("ann chooses dice 1 2 3", "open betting", "ann bets 100 on shooter")
-    assert (spot(table, "shooter").own, spot(table, "shooter").room) == (100, 900)
+    table.play("ann chooses dice 1 2 3", "open betting")
+    assert (spot(table, "shooter").own, spot(table, "shooter").room) == (0, 1000)
+    table.play("ann bets 100 on shooter")
+    assert (spot(table, "shooter").own, spot(table, "shooter").room) == (100, 0)
     assert (spot(table, "shooter", "bob").own, spot(table, "shooter", "bob").room) == (0, 0)
     mine, others = view(table, "ann").shooter, view(table, "bob").shooter
     assert mine

@@ -165,6 +165,22 @@ def test_rulebooks_lists_every_shipped_rulebook(run: Run) -> None:
     assert "sg-rws-tai-sai-v6" in run("rulebooks").out
 
 
+def test_rulebooks_says_which_are_in_force_on_a_date(run: Run) -> None:
+    def in_force(date: str) -> dict[str, bool]:
+        listed = run("rulebooks", "--as-of", date, "--json").json["rulebooks"]
+        return {each["id"]: each["in_force"] for each in listed}
+
+    before, after = in_force("2023-10-05"), in_force("2023-10-06")
+    assert [book for book in after if before[book] != after[book]] == [
+        "sg-rws-tai-sai-open-cover-v5",
+        "sg-rws-tai-sai-v6",
+    ]
+    assert all(after.values())
+    assert "not before 2023-10-06" in run("rulebooks", "--as-of", "2023-10-05").out
+    assert "undated, text of 2008-04-25" in run("rulebooks").out
+    assert run("rulebooks", "--as-of", "soon").code == 2
+
+
 @pytest.mark.parametrize("book", shipped_ids())
 def test_rulebooks_show_has_clauses_and_an_area_for_every_box(run: Run, book: str) -> None:
     shown = run("rulebooks", "show", book, "--json").json
@@ -283,6 +299,40 @@ def test_cases_tell_prints_the_events_as_prose(run: Run, tmp_path: Path) -> None
     assert result.code == 0
     assert "Winners paid: ann's 100 on big wins 100." in result.out
     assert "In the end ann has 1100." in result.out
+
+
+def test_problem_of_a_case_names_file_case_and_line(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "cases.toml"
+    file.write_text(GOOD_AND_BAD.replace('"dice 1 1 2"', '"pay winners"'))
+
+    result = run("cases", str(file))
+
+    assert result.code == 1
+    assert (
+        "cases.toml: Bad (sg-rws-tai-sai-v6 3.9)\n  line 3, 'pay winners', stopped:" in result.out
+    )
+    assert "is not a line of a case; the nearest are: pay the winners;" in result.out
+
+
+def test_cases_tell_prints_the_announcements_of_the_dealer(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "cases.toml"
+    file.write_text(NO_SPIN)
+
+    told = run("cases", str(file), "--tell").out
+
+    assert '  "Place your bets".\n' in told
+    assert '  "No spin". Spin 1 is void (dice-not-flat); returned: ann\'s 100 on big.\n' in told
+
+
+NO_SPIN = """
+[[case]]
+name = "No spin"
+clause = "nz-tai-sai-2008 7.1"
+game = "nz-tai-sai-2008/1"
+players = { ann = 1000 }
+play = ["open betting", "ann bets 100 on big", "dealer reports dice-not-flat"]
+expect = { ann = 1000 }
+"""
 
 
 def test_cases_without_files_runs_the_shipped_cases(run: Run) -> None:

@@ -14,7 +14,7 @@ from threedice import Mix, load
 from threedice.cli import arguments, distribution
 from threedice.cli.output import exact_text, progress_bar
 from threedice.errors import InvalidInput
-from threedice.odds import over_rounds, round_distribution
+from threedice.odds import Distribution, over_rounds, round_distribution
 from threedice.odds.convolution import power_coefficients
 
 if TYPE_CHECKING:
@@ -59,6 +59,31 @@ def test_distribution_as_csv_has_a_row_for_every_result(run: Run) -> None:
 
     assert [Fraction(row["net"]) for row in rows] == [net for net, _ in EXACT.results()]
     assert sum(float(row["probability"]) for row in rows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_results_are_written_without_reducing_every_fraction(
+    run: Run, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(Distribution, "results", None)
+    monkeypatch.setattr(distribution, "MAX_COUNT_DIGITS", 0)
+
+    result = run("distribution", GAME, *BETS, "--rounds", "30", form)
+
+    assert (result.code, result.err) == (0, "")
+    assert str(EXACT.net(0)) in result.out
+
+
+def test_progress_of_counting_and_writing_is_shown_on_a_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+    result = run("distribution", GAME, *BETS, "--rounds", "30", "--json")
+
+    assert "counting" in result.err
+    assert "writing" in result.err
+    assert result.json["rounds"] == 30
 
 
 def test_distribution_page_is_written(run: Run, tmp_path: Path) -> None:

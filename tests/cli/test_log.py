@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.house.house_driver import People
+from tests.house.intruder import Intruder
 from tests.log.inspection import all_snapshots
+from tests.log.proposals import bet
+from threedice.account.events import AccountOpened, Deposited
 from threedice.house.house import House
 from threedice.house.reports.projection import VIEW
+from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, read_checkpoints
+from threedice.log.proof.checkpoints import CheckpointSigner, sign_restore
+from threedice.log.proof.head_macs import read_head_macs
+from threedice.log.proof.keys import open_keys
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -66,7 +73,37 @@ def test_log_verify_locates_a_change_and_exits_with_1(
 
     assert result.code == 1
     assert words in result.out
-    assert "findings" in result.out
+    assert "finding" in result.out
+
+
+def test_log_verify_finds_a_player_made_administrator_in_the_database(
+    house: Path, run: Run, database: Option
+) -> None:
+    run("users", "add", "eve", "--role", "player", *database)
+    assert run("log", "verify", *database).code == 0
+    tamper(house, "UPDATE people_accounts SET roles = 'administrator' WHERE name = 'eve'")
+
+    result = run("log", "verify", *database)
+
+    assert result.code == 1
+    assert "people_accounts" in result.out
+    assert "differs from what the log records of it" in result.out
+    assert "eve" not in result.out
+
+
+def test_log_verify_of_a_copy_of_the_log_says_that_people_are_not_compared(
+    house: Path, run: Run, database: Option
+) -> None:
+    run("users", "add", "eve", "--role", "player", *database)
+    copy = house / "copy.sqlite"
+    assert run("log", "copy", str(copy), *database).code == 0
+
+    keys = str(house / "keys.json")
+    (house / "keys.json").write_text(run("keys", "export", *database).out)
+    result = run("log", "verify", "--database", f"sqlite:///{copy}", "--keys", keys)
+
+    assert result.code == 0
+    assert "copy of the log without the rows about people" in result.out
 
 
 def test_truncated_stream_contradicts_its_checkpoint(
@@ -78,6 +115,89 @@ def test_truncated_stream_contradicts_its_checkpoint(
 
     assert result.code == 1
     assert "checkpoint" in result.out
+
+
+def test_log_verify_reports_restores_without_counting_them_as_findings(
+    house: Path, run: Run, database: Option
+) -> None:
+    state = house / "house.sqlite.state"
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        CheckpointSigner(store, open_keys(state), state).create_checkpoint(at=1)
+    known = read_checkpoints(state / CHECKPOINTS_FILE)
+    tamper(house, f"DELETE FROM checkpoints WHERE number > {known[0].number}")
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        keys, at = open_keys(state), 1_700_000_000_000_000
+        made = sign_restore(keys, at, store.heads(), known[:1], known[-1])
+        store.add_checkpoint(made, after=known[0].number)
+    number, last = known[0].number, known[-1].number
+
+    plain, as_json = run("log", "verify", *database), run("log", "verify", *database, "--json")
+
+    assert plain.code == 0
+    assert (
+        f"restored at 2023-11-14T22:13:20+00:00, before checkpoint {last + 1}, from a backup up to"
+        f" checkpoint {number}; checkpoints {number + 1} to {last} were given up\n"
+    ) in plain.out
+    assert as_json.json["restores"] == [
+        {
+            "checkpoint": last + 1,
+            "at": "2023-11-14T22:13:20+00:00",
+            "after": number,
+            "given_up": [number + 1, last],
+        }
+    ]
+
+
+def test_log_verify_reports_entries_that_no_checkpoint_signs_yet(
+    house: Path, run: Run, database: Option
+) -> None:
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        store.head_macs = read_head_macs(house / "house.sqlite.state")
+        bet(store, "table/one")
+        bet(store, "table/one")
+    # a bet that the table does not know: the replay finds it, but not the log
+    as_json = run("log", "verify", *database, "--json").json
+    plain = run("log", "verify", *database).out
+
+    (tail,) = as_json["unsigned"]["streams"]
+    assert (as_json["unsigned"]["entries"], as_json["unsigned"]["macs"]) == (2, True)
+    assert (tail["stream"], tail["last"] - tail["first"]) == ("table/one", 1)
+    assert tail["first_at"].startswith("2023-11-14T22:13:20")
+    assert "2 entries of table/one from 2023-11-14T22:13:20" in plain
+    assert "MAC of the head" not in plain
+    (house / "house.sqlite.state" / "keys" / "log.key").rename(house / "elsewhere")
+    assert "can be checked only with its keys/log.key" in run("log", "verify", *database).out
+
+
+def test_log_verify_reports_a_single_unsigned_entry_in_the_singular(
+    house: Path, run: Run, database: Option
+) -> None:
+    with closing(SqliteStore(house / "house.sqlite")) as store:
+        store.head_macs = read_head_macs(house / "house.sqlite.state")
+        bet(store, "table/one")
+
+    out = run("log", "verify", *database).out
+
+    assert "1 entry of table/one of 2023-11-14T22:13:20+00:00 is not signed" in out
+    assert "yet; its MAC was checked" in out
+    (house / "house.sqlite.state" / "keys" / "log.key").rename(house / "elsewhere")
+    assert "whether the house wrote it can be checked" in run("log", "verify", *database).out
+
+
+def test_log_verify_names_entries_that_the_house_did_not_write(
+    house: Path, run: Run, database: Option
+) -> None:
+    intruder = Intruder(f"sqlite:///{house / 'house.sqlite'}")
+    opened = AccountOpened(player="eve", currency="SGD", by="cashier")
+    intruder.append("cage/eve", opened, Deposited(player="eve", amount=500, by="cashier"))
+
+    result = run("log", "verify", *database)
+
+    assert result.code == 1
+    assert "cage/eve versions 1 to 2: not written by this house" in result.out
+    assert ": 1 finding\n" in result.out
+    (finding,) = run("log", "verify", *database, "--json").json["findings"]
+    assert finding["where"] == "cage/eve versions 1 to 2"
 
 
 def test_log_replay_prints_the_events_of_a_table_as_prose(run: Run, database: Option) -> None:
@@ -282,6 +402,25 @@ def test_log_verify_reads_the_checkpoint_file_of_the_state_folder(
     assert "checkpoint" in result.out
 
 
+def test_log_verify_against_an_older_copy_uses_the_checkpoints_of_the_house_too(
+    house: Path, run: Run, database: Option
+) -> None:
+    own, older = house / "house.sqlite.state" / "checkpoints.jsonl", house / "older.jsonl"
+    older.write_bytes(own.read_bytes())
+
+    async def play_on() -> None:
+        async with House(f"sqlite:///{house}/house.sqlite") as reopened:
+            await People(reopened.command_handler, "three").open()
+
+    asyncio.run(play_on())
+    tamper(house, f"DELETE FROM checkpoints WHERE number > {len(older.read_bytes().splitlines())}")
+
+    result = run("log", "verify", "--against", str(older), *database)
+
+    assert result.code == 1
+    assert "is kept outside the store, but missing in it" in result.out
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_malformed_checkpoint_line_is_reported_and_the_rest_are_used(
     named: bool, house: Path, run: Run, database: Option
@@ -295,8 +434,8 @@ def test_malformed_checkpoint_line_is_reported_and_the_rest_are_used(
     result = run("log", "verify", *words, *database)
 
     assert result.code == 1
-    assert f"checkpoints.jsonl line {len(lines) + 1}: is not a checkpoint" in result.out
-    assert f"checkpoints.jsonl line {len(lines) + 2}: is not a checkpoint" in result.out
+    for line in (len(lines) + 1, len(lines) + 2):
+        assert result.out.count(f"checkpoints.jsonl line {line}: is not a checkpoint") == 1
     assert "table/one version 7" in result.out
 
 

@@ -6,18 +6,23 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import psycopg
+import pyrage
 import pytest
 
 from tests.contract import old_databases
-from threedice.db.schema import load_migrations
+from threedice.db.schema import SELECT_TABLE_NAMES, load_migrations
+from threedice.log.stores.files import clear_halt
 from threedice.log.stores.sqlite import SqliteStore
+from threedice.log.stores.urls import open_store, state_directory
 
 VERSIONS = list(load_migrations("sqlite"))
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.conftest import Run
+    from tests.cli.conftest import Option, Run
+    from tests.log.postgres_server import PostgresServer
 
 
 @pytest.fixture
@@ -72,7 +77,7 @@ def test_every_command_refuses_a_newer_database_and_leaves_it_unchanged(
         ("log", "export", "pit-1"),
         ("users", "list"),
         ("users", "add", "eve", "--role", "player"),
-        ("backup", str(tmp_path / "copy")),
+        ("log", "copy", str(tmp_path / "copy")),
     ):
         result = run(*words, "--database", str(old_database))
         assert result.code == 2
@@ -89,20 +94,60 @@ def test_migrate_refuses_a_database_in_service(run: Run, old_database: Path) -> 
 
 
 def test_backup_of_an_older_database_is_restored_into_a_current_one(
-    run: Run, old_database: Path, tmp_path: Path
+    run: Run, old_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy, restored = tmp_path / "copy", tmp_path / "restored.sqlite"
-    keys = tmp_path / "keys.json"
-    keys.write_text(run("keys", "export", "--database", str(old_database)).out)
-    assert run("backup", str(copy), "--database", str(old_database)).code == 0
-    with closing(sqlite3.connect(copy)) as connection:
-        marks = dict(connection.execute("SELECT name, value FROM meta"))
-    assert marks == {"program": "threedice", "schema": "1"}
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    saved, url = str(tmp_path / "saved"), f"sqlite:///{tmp_path}/restored.sqlite"
+    identity = pyrage.x25519.Identity.generate()
+    (tmp_path / "identity").write_text(str(identity))
+    recipient = ("--recipient", str(identity.to_public()))
+    before = old_database.read_bytes()
+    assert run("backup", saved, *recipient, "--database", str(old_database)).code == 0
+    assert old_database.read_bytes() == before
 
-    url = f"sqlite:///{restored}"
-    result = run("restore", str(copy), "--keys", str(keys), "--database", url)
+    result = run("restore", saved, "--identity", str(tmp_path / "identity"), "--database", url)
 
     assert (result.code, result.err) == (0, "")
-    assert versions(restored) == VERSIONS
-    assert run("log", "verify", "--keys", str(keys), "--database", url).code == 0
-    assert run("users", "list", "--database", url).code == 0
+    assert versions(tmp_path / "restored.sqlite") == VERSIONS
+    assert run("log", "verify", "--database", url).code == 0
+    assert len(run("users", "list", "--json", "--database", url).json["accounts"]) == 8
+
+
+@pytest.mark.parametrize("words", [("migrate",), ("users", "add", "ann", "--role", "player")])
+def test_no_database_is_created_where_the_file_of_a_house_is_missing(
+    run: Run, house: Path, database: Option, words: tuple[str, ...]
+) -> None:
+    file = house / "house.sqlite"
+    file.unlink()
+
+    result = run(*words, *database)
+
+    assert result.code == 2
+    assert "threedice restore" in result.err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("migrate",), ("users", "add", "sue", "--role", "administrator")], ids=lambda w: w[0]
+)
+def test_no_house_is_begun_in_an_emptied_postgresql_database_of_a_served_one(
+    run: Run,
+    postgres: PostgresServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    url = postgres.fresh()
+    open_store(url).close()
+    clear_halt(state_directory(url))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+
+    result = run(*words, "--database", url)
+
+    assert result.code == 2
+    assert "threedice restore" in result.err
+    with psycopg.connect(url) as connection:
+        assert connection.execute(SELECT_TABLE_NAMES["postgresql"]).fetchall() == []

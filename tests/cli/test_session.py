@@ -130,9 +130,9 @@ def test_simulated_session_agrees_with_the_exact_one(run: Run, tmp_path: Path) -
 def test_simulated_session_without_the_sim_extra_names_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [each for each in sys.modules if each.startswith("threedice.sim.")]:
+    for name in [each for each in sys.modules if each.startswith("threedice.sim")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "threedice.sim", None)
+    monkeypatch.setitem(sys.modules, "numba", None)
     result = run("session", GAME, *SHORT, "--method", "simulate")
 
     assert result.code == 2

@@ -239,7 +239,7 @@ def test_simulate_shows_quantiles_of_large_bankrolls_as_ranges(run: Run) -> None
         ((*SESSIONS, "--seed", "-1"), "0 to 2^64"),
         ((*SESSIONS, "--threads", "0"), "0 threads"),
         ((*SESSIONS, "--device", "tpu"), "choose cpu or gpu"),
-        ((*SESSIONS, "--device", "gpu"), "no GPU can be reached"),
+        ((*SESSIONS, "--device", "gpu"), "pip install 'threedice[gpu]'"),
         ((*SESSIONS, "--line", "1,x"), "is not an amount"),
         ((*SESSIONS, "--cluster", "tcp://x", "--threads", "2"), "leave one out"),
         ((*SESSIONS, "--json", "--csv"), "exclude each other"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import closing
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
 
+from threedice.house.persons import Person, load_person
 from threedice.identity import SignInRefused, open_identity
 from threedice.identity.authentication.passwords import TEST_COST
+from threedice.log.stores.urls import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -258,3 +261,39 @@ def test_users_list_does_not_create_a_missing_database(
     assert result.code == 2
     assert "there is no database" in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_birth_dates_are_recorded_when_an_account_is_added_and_later(
+    identity: IdentityService, users: Callable[..., Result], url: str, run: Run
+) -> None:
+    assert users("add", "dan", "--role", "dealer", "--born", "2001-02-03").code == 0
+    dan = identity.accounts.find_by_name("dan")
+    assert dan is not None
+    with closing(open_store(url, read_only=True)) as store:
+        assert load_person(store, dan.id) == Person("dan", date(2001, 2, 3))
+
+    assert users("born", "dan", "1990-01-31").code == 0
+    with closing(open_store(url, read_only=True)) as store:
+        assert load_person(store, dan.id) == Person("dan", date(1990, 1, 31))
+    trail = [(each.kind, each.account) for each in identity.audit_trail.security_events()]
+    assert trail.count(("birth-date-changed", dan.id)) == 2
+    assert run("log", "verify", "--database", url).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("born", "adam", "31.1.1990"),
+        ("born", "adam", "1066-10-14"),
+        ("born", "adam", "2099-01-01"),
+        ("born", "nobody", "1990-01-31"),
+    ],
+)
+def test_impossible_birth_date_and_unknown_account_are_refused(
+    identity: IdentityService, users: Callable[..., Result], words: tuple[str, ...]
+) -> None:
+    result = users(*words)
+
+    assert result.code == 2
+    assert words[1 if words[1] == "nobody" else 2] in result.err
+    assert identity.accounts.find_by_name("nobody") is None

@@ -42,12 +42,8 @@ from threedice.house.events import AnyStreamEvent
 from threedice.house.reports.projection import FORMER_VIEWS, VIEW
 from threedice.house.stream_state import FOLDS, encode_state, fold_of
 from threedice.log.entry import Entry, hash_cause, hash_entry
-from threedice.log.proof.checkpoints import (
-    CheckpointBody,
-    encode_checkpoint_line,
-    parse_checkpoints,
-    sign_checkpoint,
-)
+from threedice.log.proof.checkpoint_files import decode_checkpoint_line, encode_checkpoint_line
+from threedice.log.proof.checkpoints import CheckpointBody, sign_checkpoint
 from threedice.log.proof.keys import SigningKeys, export_public_keys, import_public_keys, key_id_of
 from threedice.log.records import decode_spans, encode_spans
 from threedice.rulebook import shipped_games
@@ -151,10 +147,8 @@ def signed_checkpoint(private: bytes, fields: Mapping[str, Any]) -> bytes:
     key = Ed25519PrivateKey.from_private_bytes(private)
     keys = SigningKeys(key_id_of(key.public_key()), key, {})
     body = msgspec.convert({**fields, "key_id": keys.key_id, "format": 1}, CheckpointBody)
-    (checkpoint,) = parse_checkpoints(
-        encode_checkpoint_line(sign_checkpoint(keys, body)), "recording"
-    )
-    return encode_checkpoint_line(checkpoint)
+    line = encode_checkpoint_line(sign_checkpoint(keys, body))
+    return encode_checkpoint_line(decode_checkpoint_line(line, "recording"))
 
 
 def exported_keys(text: bytes) -> bytes:

@@ -28,6 +28,14 @@ COMMANDS, OUTPUTS = "cli-commands.json", "cli-outputs.json"
 GAME = "sg-rws-tai-sai-v6/a"
 LONGEST = 4000
 """Longer output is recorded as its hash and its beginning."""
+TYPES: dict[str, type] = {
+    "str": str,
+    "int": int,
+    "int range": int,
+    "boolean": bool,
+    "path": Path,
+}
+"""The type of a parameter, by Typer's name of it."""
 
 
 # --- commands and options -----------------------------------------------------------------------
@@ -54,13 +62,14 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 def _parameter(parameter: Any) -> dict[str, Any]:
     """Return the properties of a parameter; an argument has a position instead of names."""
     is_option = parameter.param_type_name == "option"
-    kind = parameter.type_descriptor.annotation
+    kind, is_repeated = parameter.type, parameter.multiple or parameter.nargs == -1
+    value_type = TYPES[kind.name]
     return {
         "names": [*parameter.opts, *parameter.secondary_opts] if is_option else [],
-        "type": kind.__name__ if isinstance(kind, type) else str(kind),
-        "range": [parameter.min, parameter.max],
+        "type": str(list[value_type]) if is_repeated else value_type.__name__,  # type: ignore[valid-type]
+        "range": [getattr(kind, "min", None), getattr(kind, "max", None)],
         "required": parameter.required,
-        "repeated": parameter.multiple or parameter.nargs == -1,
+        "repeated": is_repeated,
         "flag": is_option and parameter.is_flag,
         "default": _plain(parameter.default),
         "variable": parameter.envvar,
@@ -179,6 +188,9 @@ WITHOUT_HOUSE: tuple[tuple[str, ...], ...] = (
 )
 """The form in which each is compared, and the words; --json or --csv is added."""
 
+RECIPIENT = "age1chsmlze9dc9frkurd9c49dywsg8698g77srkpu4aha7m86a0laks6h7eks"
+IDENTITY = "AGE-SECRET-KEY-1AZ0UJU76KN45DNQN40WT4QNA00Z8A9DCU7JH8ZHHLN8V43PXZJ3QZEELFS"
+
 OF_HOUSE: tuple[tuple[str, ...], ...] = (
     ("json", "log", "verify"),
     ("text", "log", "verify"),
@@ -199,9 +211,11 @@ OF_HOUSE: tuple[tuple[str, ...], ...] = (
     ("text", "migrate"),
     ("json", "users", "list"),
     ("text", "users", "list"),
-    ("text", "backup", "{folder}/copy"),
-    ("text", "backup", "{folder}/copy"),
-    ("text", "backup", "{folder}/bare", "--without-people", "--no-checkpoint"),
+    ("text", "backup", "{folder}/saved"),
+    ("text", "backup", "{folder}/saved", "--recipient", RECIPIENT),
+    ("text", "backup", "{folder}/saved", "--recipient", RECIPIENT),
+    ("text", "log", "copy", "{folder}/copy"),
+    ("text", "log", "copy", "{folder}/copy"),
     ("text", "log", "rebuild"),
     ("json", "log", "verify"),
     ("text", "users", "add", "eve", "--role", "player"),
@@ -218,7 +232,7 @@ OF_HOUSE: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 """The same, with the old SQLite house as database; they run in this order."""
 
-RESTORED = ("text", "restore", "{folder}/copy", "--keys", "{folder}/all-keys.json")
+RESTORED = ("text", "restore", "{folder}/saved", "--identity", "{folder}/identity")
 
 
 def outputs() -> dict[str, Any]:
@@ -238,9 +252,10 @@ def outputs() -> dict[str, Any]:
             exported = run("keys", "export", "--database", paths.database).out
             (folder / "all-keys.json").write_text(exported, encoding="utf-8")
             again = ("--database", f"sqlite:///{folder}/again.sqlite")
-            for form, *words in (RESTORED, RESTORED, ("json", "log", "verify")):
+            (folder / "identity").write_text(IDENTITY, encoding="utf-8")
+            for form, *words in (RESTORED, ("text", "log", "verify"), ("text", "users", "list")):
                 _add(found, form, words, known, folder, again)
-            found["backup file"] = old_databases.sqlite_layout(folder / "copy")
+            found["log copy file"] = old_databases.sqlite_layout(folder / "copy")
     return found
 
 

@@ -19,6 +19,7 @@ from tests.contract import old_house, recordings
 from tests.contract.site import serving
 from tests.log.postgres_server import quick_folder, running
 from tests.programs import postgres_binaries
+from threedice.db.schema import load_migrations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -200,3 +201,58 @@ def sqlite_layout(file: Path) -> dict[str, Any]:
 
 def _columns(table: str) -> str:
     return f"PRAGMA table_info({table})"
+
+
+# --- version 2 ----------------------------------------------------------------------------------
+
+VERSION_2 = "version-2"
+"""A house of one table and two accounts, written once by the program with tables of version 2."""
+
+
+def restore_version_2(folder: Path) -> Path:
+    """Restore the house of version 2 in a folder, and return its SQLite file."""
+    file = folder / "house.sqlite"
+    restore_sqlite((recordings.FOLDER / f"{VERSION_2}.sql").read_text(encoding="utf-8"), file)
+    restore_folder(recordings.read(f"{VERSION_2}-state.json"), folder / "house.sqlite.state")
+    return file
+
+
+def restore_version_2_backup(file: Path) -> None:
+    """Restore the backup that the program of version 2 made of its house."""
+    sql = (recordings.FOLDER / f"{VERSION_2}-backup.sql").read_text(encoding="utf-8")
+    restore_sqlite(sql, file)
+
+
+def fill_version_2(url: str, file: Path) -> None:
+    """Fill an empty PostgreSQL database with tables of version 2 and the rows of an SQLite file."""
+    migrations = load_migrations("postgresql")
+    with closing(sqlite3.connect(file)) as source, psycopg.connect(url) as target:
+        for statement in (*migrations[1], *migrations[2]):
+            target.execute(statement.encode())
+        names = source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        for (table,) in names.fetchall():
+            target.execute(
+                f"ALTER TABLE {table} DISABLE TRIGGER USER; DELETE FROM {table}".encode()
+            )
+            for row in source.execute(f"SELECT * FROM {table}"):
+                marks = ", ".join(["%s"] * len(row))
+                target.execute(f"INSERT INTO {table} VALUES ({marks})".encode(), row)
+            target.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER".encode())
+
+
+def common_part(old: Any, new: Any) -> Any:
+    """Return the new value without the keys that the old one does not have.
+
+    The causes for which a table is locked were one text, and are a list.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {
+            key: ", ".join(value)
+            if key == "locked" and isinstance(old[key], str)
+            else common_part(old[key], value)
+            for key, value in new.items()
+            if key in old
+        }
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [common_part(*pair) for pair in zip(old, new, strict=True)]
+    return new

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.contract import adapter, old_databases, old_house
-from tests.contract.old_databases import POSTGRES, SQLITE, HousePaths
+from tests.contract.old_databases import POSTGRES, SQLITE, HousePaths, common_part
 from tests.contract.site import run_cli, serving
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def test_old_database_opens_shows_its_history_plays_on_and_verifies(
         proved = recovered.post("/api/log/verification")
     verified = verify(paths)
 
-    assert seen == recorded["seen"]
-    assert after == recorded["after"]
+    assert common_part(recorded["seen"], seen) == recorded["seen"]
+    assert common_part(recorded["after"], after) == recorded["after"]
     assert tables == ["pit-1", "pit-2", "pit-3"]
     assert proved["sound"], proved
     for report in (before, verified):
@@ -88,15 +88,18 @@ def test_old_snapshot_is_part_of_the_state_that_its_entries_lead_to(tmp_path: Pa
                 (stream, version),
             )
             old, new = map(decode_sorted, (snapshot, adapter.folded_state(stream, entries)))
-            assert {key: new[key] for key in old} == old
+            assert common_part(old, new) == old
 
 
 def decode_sorted(data: bytes) -> Any:
-    """Decode MessagePack and sort lists of strings, some of which were sets."""
+    """Decode MessagePack, sort lists of strings, some of which were sets, and drop `moved`.
+
+    That key recorded which chips were moved; their placements tell it now.
+    """
 
     def ordered(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: ordered(each) for key, each in value.items()}
+            return {key: ordered(each) for key, each in value.items() if key != "moved"}
         if isinstance(value, list):
             items = [ordered(each) for each in value]
             return sorted(items) if all(isinstance(each, str) for each in items) else items

@@ -77,6 +77,7 @@ class Database:
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     if request.param == "sqlite":
         path = tmp_path / "house.sqlite"
+        path.touch()
         with closing(connect_sqlite(str(path))) as file:
             yield Database(f"sqlite:///{path}", "sqlite", file.execute)
         return
@@ -127,7 +128,8 @@ def test_migration_script_is_split_where_a_semicolon_ends_a_line() -> None:
 
 
 def test_created_tables_match_the_schema_of_the_program(database: Database) -> None:
-    for table in schema.TABLES:
+    tables = (*schema.TABLES, *schema.IDENTITY_TABLES)
+    for table in tables:
         if database.dialect == "sqlite":
             found = database.execute(f"SELECT name, pk FROM pragma_table_info('{table.name}')")
             columns = [name for name, _ in found]
@@ -154,8 +156,11 @@ def test_created_tables_match_the_schema_of_the_program(database: Database) -> N
                 )
             ]
         assert (tuple(columns), tuple(key)) == (table.columns, table.key)
-    others = database.tables - {table.name for table in schema.TABLES} - {"schema_versions"}
-    assert all(name.startswith(IDENTITY_TABLE_PREFIX) for name in others)
+    assert database.tables == {table.name for table in tables} | {"schema_versions"}
+    assert all(
+        (table in schema.IDENTITY_TABLES) == table.name.startswith(IDENTITY_TABLE_PREFIX)
+        for table in tables
+    )
 
 
 # --- creation and migration ---------------------------------------------------------------------
@@ -169,17 +174,25 @@ def test_new_database_gets_all_tables_and_a_version(database: Database) -> None:
     assert database.versions == VERSIONS
 
 
-def test_empty_database_is_refused_to_readers_and_stays_empty(empty: Database) -> None:
+@pytest.mark.parametrize("policy", ["require", "read"])
+def test_empty_database_is_refused_and_stays_empty(empty: Database, policy: TablePolicy) -> None:
     with pytest.raises(StoreUnusable, match="holds no tables"):
-        empty.open("require")
+        empty.open(policy)
     assert empty.tables == set()
 
 
-def test_log_of_an_older_database_is_opened_unchanged_without_migration(old: Database) -> None:
+def test_log_of_an_older_database_is_read_unchanged_without_migration(old: Database) -> None:
     before = old.tables
-    old.open("require")
-    old.open("create")
+    old.open("read")
     assert old.tables == before
+
+
+@pytest.mark.parametrize("policy", ["create", "require"])
+def test_log_of_an_older_database_is_refused_to_writers_without_migration(
+    old: Database, policy: TablePolicy
+) -> None:
+    with pytest.raises(StoreUnusable, match="run threedice migrate"):
+        old.open(policy)
 
 
 @pytest.mark.parametrize("policy", ["create", "require"])
@@ -225,15 +238,15 @@ ADD_COLOUR = ["ALTER TABLE games ADD COLUMN colour TEXT"]
 PAINT = ["UPDATE games SET colour = 'red'"]
 
 
-@pytest.mark.parametrize("policy", ["create", "require"])
-def test_older_database_is_refused_unless_migration_is_requested(
-    database: Database, policy: TablePolicy
+def test_older_database_is_refused_to_writers_unless_migration_is_requested(
+    database: Database,
 ) -> None:
     with pytest.raises(
         StoreUnusable,
         match=rf"version {LATEST}, this program needs version {NEXT}; .* threedice migrate",
     ):
-        database.prepare(policy, {NEXT: ADD_COLOUR})
+        database.prepare("create", {NEXT: ADD_COLOUR})
+    database.prepare("read", {NEXT: ADD_COLOUR})
     assert database.versions == VERSIONS
 
 
@@ -254,7 +267,7 @@ def test_older_database_is_migrated_through_every_version(
     assert database.execute("SELECT colour FROM games WHERE hash = 'h'") == [("red",)]
     assert database.versions == [*VERSIONS, NEXT, NEXT_BUT_ONE]
     database.prepare("migrate", {NEXT: ADD_COLOUR, NEXT_BUT_ONE: PAINT})
-    for policy in ("migrate", "create", "require"):
+    for policy in ("migrate", "create", "require", "read"):
         with pytest.raises(
             StoreUnusable,
             match=rf"version {NEXT_BUT_ONE}, this program knows version {LATEST}; use the newer",
@@ -289,7 +302,7 @@ def test_database_without_valid_metadata_is_refused(database: Database, damage: 
 
 def test_database_of_another_program_is_refused_unchanged(empty: Database) -> None:
     empty.execute("CREATE TABLE recipes (name TEXT)")
-    for policy in ("migrate", "create", "require"):
+    for policy in ("migrate", "create", "require", "read"):
         with pytest.raises(StoreUnusable, match="tables of another program"):
             empty.open(policy)
     assert empty.tables == {"recipes"}

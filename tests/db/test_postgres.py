@@ -79,6 +79,13 @@ def test_write_waits_for_the_lock_until_the_deadline(
     assert database.transact(lambda run: run("SELECT 1")) == [(1,)]
 
 
+def test_long_transaction_may_take_more_time_than_the_deadline(database: PostgresDatabase) -> None:
+    slow = "SELECT 1 FROM pg_sleep(0.6)"  # the fixture's deadline is 0.5 seconds
+    assert database.transact(lambda run: run(slow), is_long=True) == [(1,)]
+    with pytest.raises(StoreUnavailable):
+        database.transact(lambda run: run(slow))
+
+
 def test_exception_in_a_transaction_rolls_back_and_keeps_the_connection(
     database: PostgresDatabase,
 ) -> None:

@@ -117,9 +117,7 @@ def attempt(disk: Disk, batches: list[Batch], way: WritePath) -> Attempt:
             for batch in made.rest:
                 _expect_refusal(made, write, batch)
             made.left = disk.copy()
-    except (StoreUnusable, StoreFailed) as failure:
-        if made.acknowledged or made.in_flight:
-            made.problems.append(f"closing failed: {failure}")
+    except (StoreUnusable, StoreFailed):  # of opening, or of the last checkpoint when closing
         made.left = disk.copy()
     return made
 

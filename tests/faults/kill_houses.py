@@ -25,7 +25,8 @@ from threedice.house.codec import decode
 from threedice.house.commands import ResolveInterruption
 from threedice.house.recovery import interrupt_tables
 from threedice.house.stream_state import fold_of, table_stream
-from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, CheckpointSigner, read_checkpoints
+from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, read_checkpoints
+from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
 from threedice.log.stores.urls import open_store
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -203,7 +204,8 @@ def kill_backends(url: str, way: Way) -> None:
         others = connection.execute(_OTHERS).fetchall()
         for pid in [pid for pid, writes in others if writes is way.startswith("writer")]:
             if way == "writer killed":
-                os.kill(pid, SIGKILL)
+                with suppress(ProcessLookupError):  # its client has closed the connection meanwhile
+                    os.kill(pid, SIGKILL)
             else:
                 connection.execute("SELECT pg_terminate_backend(%s)", (pid,))
 

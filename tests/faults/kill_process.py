@@ -117,8 +117,8 @@ class _KillableStore:
             self._kill_switch.reach("after commit")
         return outcomes
 
-    def add_checkpoint(self, checkpoint: Checkpoint) -> None:
-        self._store.add_checkpoint(checkpoint)
+    def add_checkpoint(self, checkpoint: Checkpoint, *, after: int | None = None) -> None:
+        self._store.add_checkpoint(checkpoint, after=after)
         self._kill_switch.reach("in a checkpoint")
 
     def __getattr__(self, name: str) -> Any:

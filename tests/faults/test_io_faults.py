@@ -19,7 +19,7 @@ SEED = 20_240_607
 def test_io_fault_at_any_call_is_noticed_and_loses_no_acknowledged_write(
     way: str, kind: DiskKind, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tally = io_faults(way, SEED, kind, most=4 if way == "store" else 6)
+    tally = io_faults(way, SEED, kind, most=2 if way == "store" else 3)
     with capsys.disabled():
         sys.stdout.write(f"\nseed {SEED}, by the {way}, {kind}: {tally}\n")
     assert not tally.problems, tally.problems[:10]

@@ -35,7 +35,7 @@ def prepared() -> Iterator[Houses]:
         yield prepared
 
 
-@pytest.mark.parametrize(("kind", "count"), [("sqlite", 30), ("postgres", 12)])
+@pytest.mark.parametrize(("kind", "count"), [("sqlite", 16), ("postgres", 12)])
 def test_killed_process_loses_no_acknowledged_command(
     kind: Kind, count: int, prepared: Houses, capsys: pytest.CaptureFixture[str]
 ) -> None:

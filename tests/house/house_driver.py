@@ -7,6 +7,9 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from threedice import load
 from threedice.cases.language import CaseContext
 from threedice.cases.phrases import parse_line
@@ -18,6 +21,8 @@ from threedice.house.reports import figures
 from threedice.house.reports.projection import player_subject
 from threedice.house.reports.statements import StatementReader, update_statements
 from threedice.house.stream_state import table_stream
+from threedice.log.proof.head_macs import KEY_BYTES, LOG_KEY_FILE
+from threedice.log.proof.keys import KEYS_FOLDER, PRIVATE_KEY_FILE, write_secret
 from threedice.log.stores.memory import MemoryStore
 from threedice.runtime import Runtime
 from threedice.table import commands
@@ -26,6 +31,7 @@ from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from threedice.house import CommandResult
     from threedice.house.commands import AnyStreamCommand
@@ -40,6 +46,9 @@ if TYPE_CHECKING:
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 DEALER = Actor(id="dealer", role="dealer")
 MANAGER = Actor(id="manager", role="shift-manager")
+SIGNING_KEY = Ed25519PrivateKey.from_private_bytes(bytes(32)).private_bytes(
+    Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+)
 ROUND = ("open betting", "ann bets 100 on big", "bob bets 50 on small", "dice 6 5 4")
 QUICK = Timing(betting_seconds=20, closing_seconds=2, showing_seconds=5)
 
@@ -104,6 +113,16 @@ def player(name: str) -> Actor:
     return Actor(id=name, role="player")
 
 
+def server_state(folder: Path, name: str) -> Path:
+    """Return the state directory of a server; all servers in a folder have the same keys."""
+    keys = folder / name / KEYS_FOLDER
+    if not keys.exists():
+        keys.mkdir(mode=0o700, parents=True)
+        write_secret(keys / LOG_KEY_FILE, bytes(KEY_BYTES))
+        write_secret(keys / PRIVATE_KEY_FILE, SIGNING_KEY)
+    return folder / name
+
+
 class People:
     """People who send commands to a handler, each command under a new idempotency key."""
 
@@ -125,13 +144,17 @@ class People:
         self,
         game: str = "sg-rws-tai-sai-v6/a",
         *,
+        readings: dict[str, str] | None = None,
         timing: Timing | None = None,
         stacks: dict[str, int] | None = None,
         float_amount: int = 1_000_000,
     ) -> None:
         """Establish and open a table, pass its opening checks, and buy players in."""
-        await self.send(EstablishTable(by=SUPERVISOR, game=game, dealt_by_house=timing))
-        loaded = load(game)
+        chosen = readings or {}
+        await self.send(
+            EstablishTable(by=SUPERVISOR, game=game, readings=chosen, dealt_by_house=timing)
+        )
+        loaded = load(game, readings)
         await self.send(
             commands.OpenTable(
                 by=SUPERVISOR,

@@ -19,8 +19,8 @@ from threedice.house import CommandHandler
 from threedice.house.audit.auditor import audit
 from threedice.house.audit.processes import ProcessFailed, start_processes, useful_processes
 from threedice.house.house import House
+from threedice.log.proof.checkpoint_verification import SignedHashes
 from threedice.log.proof.keys import open_keys, read_public_keys
-from threedice.log.proof.verification import SignedHashes
 from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.rows import open_rows

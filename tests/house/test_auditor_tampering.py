@@ -208,7 +208,7 @@ async def test_audit_finds_statement_columns_stored_as_floats(
         run("UPDATE sqlite_master SET sql = (SELECT sql FROM kept) WHERE name = 'lines'")
 
     (finding,) = findings(store, tmp_path)
-    assert "lines with a number that is not stored as a whole one" in finding
+    assert finding == f"the database: non-INTEGER value in lines.{column}"
 
 
 async def test_audit_finds_the_version_of_an_unknown_view(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.house_driver import SUPERVISOR, People, player
+from tests.house.house_driver import SUPERVISOR, ManualClock, People, player
 from tests.log.proposals import PATIENCE
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
 from threedice.errors import InvalidInput, KeyReused, QueueFull, Refusal
@@ -203,7 +204,7 @@ class DelayedStore(MemoryStore):
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         entries = super().read(stream, after, limit)
-        if self.late and not entries:
+        if self.late:
             self.late = False
             self.has_read.set()
             self.go_on.wait(PATIENCE)
@@ -355,6 +356,22 @@ async def test_open_table_cannot_be_established_again() -> None:
         await people.play("close the table")
         await people.open("triple-dice/mat")
         assert (await handler.table("1")).game == "triple-dice/mat"
+
+
+async def test_table_opens_only_once_its_rulebook_is_in_force() -> None:
+    clock = ManualClock()
+    in_force = int(datetime(2023, 10, 6, tzinfo=UTC).timestamp() * 1_000_000)  # 08:00 in Singapore
+    async with CommandHandler(MemoryStore(), runtime=clock) as handler:
+        people = People(handler)
+        clock.time = in_force - 1_000_000
+        with pytest.raises(Refusal) as refused:
+            await people.open()
+        assert refused.value.code == "floor/not-in-force"
+        await people.open("nz-tai-sai-2008/1")  # undated: always in force
+        await people.play("close the table")
+        clock.time = in_force
+        await people.open()
+        assert (await handler.table("1")).table.open
 
 
 async def test_order_of_readings_does_not_change_a_command() -> None:

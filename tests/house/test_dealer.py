@@ -17,6 +17,7 @@ from tests.house.house_driver import (
     People,
     TableWatch,
     is_betting_open,
+    server_state,
     start_round,
 )
 from threedice.errors import Refusal
@@ -145,11 +146,11 @@ async def test_second_server_does_not_deal_a_table_leased_to_the_first(
     tmp_path: Path,
 ) -> None:
     store, clock = MemoryStore(), ManualClock()
-    one = House("memory:", store=store, state_dir=tmp_path / "one", runtime=clock)
+    one = House("memory:", store=store, state_dir=server_state(tmp_path, "one"), runtime=clock)
     async with one as first:
         people, watch = await start_round(first, clock)
         async with House(
-            "memory:", store=store, state_dir=tmp_path / "two", runtime=clock
+            "memory:", store=store, state_dir=server_state(tmp_path, "two"), runtime=clock
         ) as second:
             del people
             clock.move(QUICK.betting_seconds)

@@ -58,9 +58,9 @@ class ExhaustedStore(MemoryStore):
         self._check_handles()
         return super().acquire_lease(name, holder, seconds)
 
-    def heads(self) -> dict[str, Head]:
+    def heads_with_macs(self) -> dict[str, tuple[Head, bytes]]:
         self._check_handles()
-        return super().heads()
+        return super().heads_with_macs()
 
     def _check_handles(self) -> None:
         if self.is_exhausted:

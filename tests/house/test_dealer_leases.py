@@ -15,6 +15,7 @@ from tests.house.house_driver import (
     People,
     TableWatch,
     is_betting_open,
+    server_state,
     start_round,
 )
 from threedice.errors import StoreUnavailable
@@ -94,8 +95,12 @@ async def test_delayed_dealer_does_not_act_after_its_lease_is_taken_over(
     store, late = MemoryStore(clock), DealerClock()
     blockable = BlockableStore(store)
     async with (
-        House("memory:", store=blockable, state_dir=tmp_path / "one", runtime=late) as one,
-        House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two,
+        House(
+            "memory:", store=blockable, state_dir=server_state(tmp_path, "one"), runtime=late
+        ) as one,
+        House(
+            "memory:", store=store, state_dir=server_state(tmp_path, "two"), runtime=clock
+        ) as two,
     ):
         await start_round(one, late)
         two.note_change("table/1", is_urgent=True)
@@ -118,13 +123,19 @@ async def test_delayed_dealer_does_not_void_the_round_after_a_lost_one(
 ) -> None:
     store, late = MemoryStore(clock), DealerClock()
     blockable = BlockableStore(store)
-    async with House("memory:", store=store, state_dir=tmp_path / "gone", runtime=clock) as gone:
+    async with House(
+        "memory:", store=store, state_dir=server_state(tmp_path, "gone"), runtime=clock
+    ) as gone:
         await start_round(gone, clock)
     blockable.writes.clear()
-    async with House("memory:", store=blockable, state_dir=tmp_path / "one", runtime=late):
+    async with House(
+        "memory:", store=blockable, state_dir=server_state(tmp_path, "one"), runtime=late
+    ):
         await asyncio.to_thread(blockable.waits.wait, 20)
         late.time += int((LEASE_SECONDS + 1) * 1e6)
-        async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two:
+        async with House(
+            "memory:", store=store, state_dir=server_state(tmp_path, "two"), runtime=clock
+        ) as two:
             await People(two.command_handler).bet("bob", 5, "big")
             await take_over(two, clock)
 
@@ -142,11 +153,15 @@ async def test_dealer_of_a_table_without_pauses_renews_its_lease(
     tmp_path: Path, clock: DealerClock
 ) -> None:
     store = MemoryStore(clock)
-    async with House("memory:", store=store, state_dir=tmp_path / "one", runtime=clock) as one:
+    async with House(
+        "memory:", store=store, state_dir=server_state(tmp_path, "one"), runtime=clock
+    ) as one:
         people, watch = People(one.command_handler), TableWatch(one)
         await people.open(timing=AT_ONCE)
         await watch.until("1", partial(has_played, 1))
-        async with House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock):
+        async with House(
+            "memory:", store=store, state_dir=server_state(tmp_path, "two"), runtime=clock
+        ):
             for _ in range(3):
                 await clock.advance(LEASE_SECONDS * 0.6)
                 rounds = (await one.command_handler.table("1")).table.rounds
@@ -163,8 +178,12 @@ async def test_dealer_error_clears_when_another_server_deals_the_table(
     store, late = MemoryStore(clock), DealerClock()
     blockable = BlockableStore(store)
     async with (
-        House("memory:", store=blockable, state_dir=tmp_path / "one", runtime=late) as one,
-        House("memory:", store=store, state_dir=tmp_path / "two", runtime=clock) as two,
+        House(
+            "memory:", store=blockable, state_dir=server_state(tmp_path, "one"), runtime=late
+        ) as one,
+        House(
+            "memory:", store=store, state_dir=server_state(tmp_path, "two"), runtime=clock
+        ) as two,
     ):
         await start_round(one, late)
         two.note_change("table/1", is_urgent=True)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 from contextlib import AsyncExitStack, closing
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tests.house.house_driver import (
     People,
     TableWatch,
     results,
+    server_state,
 )
 from tests.log.inspection import tampering
 from threedice.errors import Refusal, StoreUnusable
@@ -36,8 +38,11 @@ from threedice.house.interpreter import (
     quick_switching,
 )
 from threedice.house.live_stream import load_stream
-from threedice.log.proof.checkpoints import signed_heads
-from threedice.log.proof.keys import read_public_keys
+from threedice.identity import open_identity
+from threedice.identity.authentication.passwords import TEST_COST
+from threedice.log.proof.checkpoints import CheckpointSigner, signed_heads
+from threedice.log.proof.keys import open_keys, read_public_keys
+from threedice.log.record_chain import PEOPLE_STREAM
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.sqlite import SqliteStore
 from threedice.log.stores.urls import open_store
@@ -63,6 +68,17 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.fresh()
 
 
+async def test_closing_a_house_signs_the_changes_of_people(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    async with House(url, state_dir=tmp_path / "state") as house:
+        await People(house.command_handler).open()
+        with closing(open_identity(url, state=tmp_path / "state", cost=TEST_COST)) as identity:
+            identity.accounts.add("ann", ["player"])
+    with closing(open_store(url)) as store:
+        assert signed_heads(store.checkpoints()) == store.heads()
+        assert PEOPLE_STREAM in store.heads()
+
+
 async def test_closing_a_house_stores_its_statements_and_a_checkpoint(
     url: str, tmp_path: Path
 ) -> None:
@@ -80,6 +96,34 @@ async def test_closing_a_house_stores_its_statements_and_a_checkpoint(
         assert [each.row.round for each in results(store, "1")] == [1, 2]
     finally:
         store.close()
+
+
+async def test_old_checkpoints_leave_the_database_while_nobody_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, deleted = open_keys(tmp_path), asyncio.Event()
+
+    class WatchedStore(MemoryStore):
+        """A store that reports when the checkpoints up to the 55th are deleted."""
+
+        def delete_checkpoints(self, up_to: int) -> None:
+            super().delete_checkpoints(up_to)
+            if up_to == 55:
+                loop.call_soon_threadsafe(deleted.set)
+
+    loop, store = asyncio.get_running_loop(), WatchedStore()
+    async with House("memory:", store=store, state_dir=tmp_path) as house:
+        await People(house.command_handler).open()
+    first = store.checkpoints()[-1].number
+    signer = CheckpointSigner(store, keys, tmp_path)
+    for at in range(first, 60):
+        signer.create_checkpoint(at)
+
+    monkeypatch.setattr(house_module, "STATEMENT_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 1e6)
+    monkeypatch.setattr(house_module, "CheckpointSigner", partial(CheckpointSigner, kept=5))
+    async with House("memory:", store=store, state_dir=tmp_path), asyncio.timeout(60):
+        await deleted.wait()
 
 
 async def test_human_dealt_table_is_interrupted_after_a_restart(url: str, tmp_path: Path) -> None:
@@ -109,8 +153,8 @@ async def test_two_servers_on_postgres_share_tables_and_feeds(
 ) -> None:
     url = postgres.fresh()
     async with (
-        House(url, state_dir=tmp_path / "one") as one,
-        House(url, state_dir=tmp_path / "two") as two,
+        House(url, state_dir=server_state(tmp_path, "one")) as one,
+        House(url, state_dir=server_state(tmp_path, "two")) as two,
     ):
         people, others = People(one.command_handler), People(two.command_handler)
         await people.open()
@@ -142,11 +186,11 @@ async def test_starting_a_second_server_interrupts_no_table(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    async with House(url, state_dir=tmp_path / "one") as one:
+    async with House(url, state_dir=server_state(tmp_path, "one")) as one:
         people = People(one.command_handler)
         await people.open()
         await people.play("open betting")
-        async with House(url, state_dir=tmp_path / "two") as two:
+        async with House(url, state_dir=server_state(tmp_path, "two")) as two:
             assert two.interrupted == []
             await People(two.command_handler).bet("ann", 5, "big")
 
@@ -156,14 +200,14 @@ async def test_second_server_takes_over_an_automatic_table_when_the_first_closes
 ) -> None:
     url, clock = postgres.fresh(), ManualClock()
     async with AsyncExitStack() as later:
-        async with House(url, state_dir=tmp_path / "one", runtime=clock) as one:
+        async with House(url, state_dir=server_state(tmp_path, "one"), runtime=clock) as one:
             people = People(one.command_handler)
             await people.open(timing=QUICK)
             clock.move(QUICK.closing_seconds)
             await TableWatch(one).until("1", lambda t: t.betting_since > 0)
             await people.bet("ann", 100, "big")
             # only now, or the second server might be the one that deals
-            second = House(url, state_dir=tmp_path / "two", runtime=clock)
+            second = House(url, state_dir=server_state(tmp_path, "two"), runtime=clock)
             two = await later.enter_async_context(second)
         watch = TableWatch(two)
         # The first has released its lease; the second acquires it soon, without the seed.
@@ -341,9 +385,9 @@ class CountingStore(MemoryStore):
 
     passes = 0
 
-    def heads(self) -> dict[str, Head]:
+    def heads_with_macs(self) -> dict[str, tuple[Head, bytes]]:
         self.passes += 1
-        return super().heads()
+        return super().heads_with_macs()
 
 
 @pytest.mark.usefixtures("no_statement_delay")
@@ -387,8 +431,8 @@ async def test_interpreter_settings_are_restored_when_the_last_of_several_houses
     tmp_path: Path,
 ) -> None:
     before, turn = gc.get_threshold(), sys.getswitchinterval()
-    first = House("memory:", store=MemoryStore(), state_dir=tmp_path / "one")
-    second = House("memory:", store=MemoryStore(), state_dir=tmp_path / "two")
+    first = House("memory:", store=MemoryStore(), state_dir=server_state(tmp_path, "one"))
+    second = House("memory:", store=MemoryStore(), state_dir=server_state(tmp_path, "two"))
     async with AsyncExitStack() as later:
         async with first:
             await later.enter_async_context(second)

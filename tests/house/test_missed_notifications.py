@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.house.house_driver import QUICK, ROUND, ManualClock, People, results
+from tests.house.house_driver import QUICK, ROUND, ManualClock, People, results, server_state
 from threedice.house import CommandHandler
 from threedice.house import house as house_module
 from threedice.house.house import House
@@ -93,10 +93,12 @@ async def test_table_established_during_a_lost_notification_connection_is_dealt_
 ) -> None:
     monkeypatch.setattr(house_module, "CHECKPOINT_SECONDS", 1e6)  # the house does not poll
     url, clock = postgres.fresh(), ManualClock()
-    async with House(url, state_dir=tmp_path / "here", runtime=clock) as here:
+    async with House(url, state_dir=server_state(tmp_path, "here"), runtime=clock) as here:
         listener = await find_listener(url)
         with listener.stopped():
-            async with House(url, state_dir=tmp_path / "there", runtime=clock) as there:
+            async with House(
+                url, state_dir=server_state(tmp_path, "there"), runtime=clock
+            ) as there:
                 await People(there.command_handler).open(timing=QUICK)
             listener.end()
         await wait_for_dealer(here, clock)
@@ -107,10 +109,12 @@ async def test_table_established_without_any_notification_is_dealt(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url, clock = postgres.fresh(), ManualClock()
-    async with House(url, state_dir=tmp_path / "here", runtime=clock) as here:
+    async with House(url, state_dir=server_state(tmp_path, "here"), runtime=clock) as here:
         assert not (await here.command_handler.table("1")).id  # and this is cached
         with (await find_listener(url)).stopped():
-            async with House(url, state_dir=tmp_path / "there", runtime=clock) as there:
+            async with House(
+                url, state_dir=server_state(tmp_path, "there"), runtime=clock
+            ) as there:
                 await People(there.command_handler).open(timing=QUICK)
             await wait_for_dealer(here, clock)
 

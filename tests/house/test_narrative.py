@@ -16,6 +16,7 @@ from threedice.money import format_currency
 from threedice.rulebook import load
 from threedice.table import BetRef, explain
 from threedice.table.events import BetPlaced, RoundStarted
+from threedice.table.explanation_texts import format_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,9 +42,10 @@ def test_bets_are_explained_from_the_log_as_from_the_full_history() -> None:
         rounds = [event.round for event in table.events if isinstance(event, RoundStarted)]
         for round_ in rounds[:: max(1, len(rounds) // 4)]:
             for player in {bet.player for bet in bets}:
-                explanations = explain_player_bets(store, lambda _: game, "1", round_, player)  # noqa: B023
-                assert explanations is not None
-                for spot, lines in explanations.items():
+                found = explain_player_bets(store, lambda _: game, "1", round_, player)  # noqa: B023
+                assert found is not None
+                for spot, bet in found[1].items():
+                    lines = [format_line(game, line) for line in bet.lines]
                     assert lines == explain(game, table.events, BetRef(round_, player, spot))
                     explained += 1
         assert explain_player_bets(store, lambda _: game, "1", 10**6, "ann") is None  # noqa: B023
@@ -54,9 +56,14 @@ def test_bet_explanations_format_amounts_in_the_table_currency() -> None:
     table = Table()
     table.play("open betting", "ann bets 150 on big", "ann bets 50 on total:15", "dice 6 5 4")
     store, format_amount = store_events(table.events), partial(format_currency, currency="SGD")
-    explanations = explain_player_bets(store, lambda _: table.game, "1", 1, "ann", format_amount)
+    found = explain_player_bets(store, lambda _: table.game, "1", 1, "ann")
 
-    assert explanations is not None
-    assert explanations["big"][0] == "1.50 placed on big."
-    assert explanations["big"][-1] == "1.50 at 1 to 1 pays 1.50; 1.50 is handed back."
-    assert explanations["total:15"][-1].startswith("0.50 at ")
+    assert found is not None
+    game, bets = found
+    texts = {
+        spot: [format_line(game, line, format_amount) for line in bet.lines]
+        for spot, bet in bets.items()
+    }
+    assert texts["big"][0] == "1.50 placed on big."
+    assert texts["big"][-1] == "1.50 at 1 to 1 pays 1.50; 1.50 is handed back."
+    assert texts["total:15"][-1].startswith("0.50 at ")

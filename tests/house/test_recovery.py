@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.house_driver import DEALER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, SUPERVISOR, People, server_state
 from tests.log.inspection import all_games
 from tests.oracle import brute_force as oracle
 from threedice.errors import Refusal
@@ -215,11 +215,11 @@ async def test_one_of_two_servers_starting_together_marks_an_interruption(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    async with House(url, state_dir=tmp_path / "one") as house:
+    async with House(url, state_dir=server_state(tmp_path, "one")) as house:
         people = People(house.command_handler)
         await people.open()
         await people.play("open betting", "ann bets 5 on big")
-    houses = [House(url, state_dir=tmp_path / name) for name in ("one", "two")]
+    houses = [House(url, state_dir=server_state(tmp_path, name)) for name in ("one", "two")]
     await asyncio.gather(*(house.__aenter__() for house in houses))
     try:
         assert sorted(house.interrupted for house in houses) == [[], ["1"]]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.house.house_driver import DEALER, SUPERVISOR, People
+from tests.house.house_driver import DEALER, SUPERVISOR, People, server_state
 from threedice.errors import Refusal, StoreFailed
 from threedice.house import CommandHandler
 from threedice.house.commands import InterruptTable, ResolveInterruption
 from threedice.house.house import House
+from threedice.log.proof.head_macs import open_head_macs
 from threedice.log.stores import postgres as log_in_postgres
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.urls import open_store
@@ -42,6 +43,13 @@ async def interrupt_rounds(url: str, state: Path, *tables: str) -> None:
             await people.play("open betting", "ann bets 100 on big")
 
 
+def open_serving_store(url: str, folder: Path) -> PostgresStore:
+    """Open the store as the server `one` does."""
+    store = PostgresStore(url, serving=True)
+    store.head_macs = open_head_macs(store.database, server_state(folder, "one"))
+    return store
+
+
 async def wait_for_blocked_server(url: str) -> None:
     """Wait until a server waits for the recovery lock."""
     waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
@@ -54,8 +62,9 @@ async def test_waiting_server_finishes_the_recovery_of_a_server_that_died(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    await interrupt_rounds(url, tmp_path / "one", "1", "2")
-    first, second = PostgresStore(url, serving=True), House(url, state_dir=tmp_path / "two")
+    await interrupt_rounds(url, server_state(tmp_path, "one"), "1", "2")
+    first = open_serving_store(url, tmp_path)
+    second = House(url, state_dir=server_state(tmp_path, "two"))
     async with CommandHandler(first) as handler, AsyncExitStack() as later:
         with suppress(ServerDied), first.recovery_lock():
             opening = asyncio.create_task(later.enter_async_context(second))
@@ -77,7 +86,7 @@ async def test_server_starting_while_another_lost_its_connections_interrupts_no_
 ) -> None:
     monkeypatch.setattr(log_in_postgres, "ACTIVE_LEASE_SECONDS", 60.0)
     url = postgres.fresh()
-    async with House(url, state_dir=tmp_path / "one") as one:
+    async with House(url, state_dir=server_state(tmp_path, "one")) as one:
         people = People(one.command_handler)
         await people.open()
         await people.play("open betting")
@@ -86,7 +95,7 @@ async def test_server_starting_while_another_lost_its_connections_interrupts_no_
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-        async with House(url, state_dir=tmp_path / "two") as two:
+        async with House(url, state_dir=server_state(tmp_path, "two")) as two:
             assert two.interrupted == []
             await people.bet("ann", 5, "big")
 
@@ -102,12 +111,12 @@ async def test_release_at_one_server_releases_all_and_marks_interrupted_rounds_o
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    await interrupt_rounds(url, tmp_path / "one", "1")
+    await interrupt_rounds(url, server_state(tmp_path, "one"), "1")
     with closing(open_store(url)) as store:
         store.suspend("the disk is full")
     async with (
-        House(url, state_dir=tmp_path / "one") as one,
-        House(url, state_dir=tmp_path / "two") as two,
+        House(url, state_dir=server_state(tmp_path, "one")) as one,
+        House(url, state_dir=server_state(tmp_path, "two")) as two,
     ):
         assert one.command_handler.suspension_reason
         await two.release("sue", "there is room again")
@@ -128,8 +137,8 @@ async def test_rounds_of_running_servers_continue_after_a_release(
 ) -> None:
     url = postgres.fresh()
     async with (
-        House(url, state_dir=tmp_path / "one") as one,
-        House(url, state_dir=tmp_path / "two") as two,
+        House(url, state_dir=server_state(tmp_path, "one")) as one,
+        House(url, state_dir=server_state(tmp_path, "two")) as two,
     ):
         people = People(one.command_handler)
         await people.open()
@@ -149,7 +158,7 @@ async def test_rounds_of_running_servers_continue_after_a_release(
 
         assert one.interrupted == two.interrupted == []
         await people.bet("ann", 5, "big")
-    async with House(url, state_dir=tmp_path / "one") as one:
+    async with House(url, state_dir=server_state(tmp_path, "one")) as one:
         assert not one.command_handler.suspension_reason
 
 
@@ -157,10 +166,13 @@ async def test_next_release_finishes_the_recovery_of_a_server_that_died(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     url = postgres.fresh()
-    await interrupt_rounds(url, tmp_path / "one", "1", "2")
-    first = PostgresStore(url, serving=True)
+    await interrupt_rounds(url, server_state(tmp_path, "one"), "1", "2")
+    first = open_serving_store(url, tmp_path)
     first.suspend("the disk is full")
-    async with House(url, state_dir=tmp_path / "two") as two, CommandHandler(first) as handler:
+    async with (
+        House(url, state_dir=server_state(tmp_path, "two")) as two,
+        CommandHandler(first) as handler,
+    ):
 
         async def die() -> None:
             with first.recovery_lock():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.house_driver import SUPERVISOR, People
+from tests.house.house_driver import SUPERVISOR, People, server_state
 from tests.properties.random_table import GAMES_AND_READINGS, run_random_table
 from threedice import load
 from threedice.account.commands import Deposit, OpenAccount
@@ -93,8 +93,8 @@ async def test_second_server_shows_statements_up_to_the_last_notification(
 ) -> None:
     url = postgres.fresh()
     async with (
-        House(url, state_dir=tmp_path / "here") as here,
-        House(url, state_dir=tmp_path / "there") as there,
+        House(url, state_dir=server_state(tmp_path, "here")) as here,
+        House(url, state_dir=server_state(tmp_path, "there")) as there,
     ):
         await People(here.command_handler).open()
         await there.command_handler.table("1")
@@ -111,7 +111,7 @@ async def test_second_server_shows_statements_up_to_the_last_notification(
 
 def test_stored_rows_plus_tail_equal_the_projection_of_the_whole_stream() -> None:
     for number, (name, readings) in enumerate(GAMES_AND_READINGS):
-        table = run_random_table(load(name, readings), "record", number, 300)
+        table = run_random_table(load(name, readings), "record", number, 120)
         entries, _ = extend_stream(EMPTY_HEAD, STREAM, 5, bytes(32), map(encode, table.events))
         game_of = {table.game.hash: table.game}.__getitem__
         whole = StatementProjector(STREAM, game_of)

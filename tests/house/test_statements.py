@@ -57,7 +57,8 @@ async def test_result_row_has_dice_win_turnover_and_expected_win() -> None:
 async def test_shift_figures_match_the_accounting_oracle() -> None:
     store = await play_lines(
         *ROUND, "fill 5000", "credit 1000", *ROUND,
-        "open betting", "ann bets 200 on total:9", "dealer reports dice-not-flat",
+        "open betting", "ann bets 200 on total:9", "close betting", "tumbles 3 times",
+        "dealer reports dice-not-flat",
         "dealer corrects round 1 for ann by -25 with supervisor: misread",
         "shift-manager rules 50 for bob: spilt drink",
         "supervisor reports dice-damaged affecting 2 with shift-manager",
@@ -140,6 +141,39 @@ async def test_reversing_a_corrected_round_reverses_its_correction() -> None:
     ]
 
 
+async def test_debt_is_counted_when_it_arises_and_not_when_chips_reduce_it() -> None:
+    store = await play_lines(
+        *ROUND, "ann leaves with 1050", "open betting", "ann bets 30 on big", REVERSAL,
+        "ann repays 5 in cash", "ann buys 20", "dice 6 5 4", "ann repays 5",
+    )  # fmt: skip
+
+    rows = [each.row for each in statement(store, "ann")]
+    assert [(row.what, row.round, row.amount, row.debt) for row in rows] == [
+        ("bought in", 0, 1000, 0),
+        ("won", 1, 100, 0),
+        ("cashed out", 0, -1050, 0),
+        ("reversed", 1, -100, 80),
+        ("repaid", 0, 5, -5),
+        ("bought in", 0, 20, 0),
+        ("set off", 0, 0, -20),
+        ("won", 2, 30, 0),
+        ("set off", 2, 0, -30),
+        ("repaid", 0, 0, -5),
+    ]
+
+
+async def test_reversal_of_two_rounds_has_a_row_of_each_with_its_amount_in_the_first() -> None:
+    again = ("open betting", "ann bets 100 on big", "dice 6 5 4")
+    reversal = "supervisor reports dice-damaged affecting 1 2 with shift-manager"
+    store = await play_lines(*ROUND, *again, reversal)
+
+    rows = [each.row for each in statement(store, "ann") if each.row.what == "reversed"]
+    assert [(row.round, row.amount, row.note) for row in rows] == [
+        (1, -200, "dice-damaged"),
+        (2, 0, "dice-damaged"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("shifts", "wins"),
     [
@@ -202,6 +236,25 @@ async def test_reversed_unsettled_round_with_collected_losers_has_no_win() -> No
     report = shift_figures(store, "1")
 
     assert (report.win, report.rounds, report.void) == (0, 0, 1)
+
+
+async def test_bets_that_were_put_back_and_stand_are_not_lost_in_statements() -> None:
+    store = MemoryStore()
+    async with CommandHandler(store) as handler:
+        people = People(handler)
+        game, readings = "nz-tai-sai-2008/1", {"no-spin": "stand"}
+        await people.open(game, readings=readings)
+        await people.play(
+            "open betting", "ann bets 100 on small", "bob bets 50 on big", "close betting",
+            "uncover the dice", "call 6 5 4", "enter 6 5 4", "light the areas",
+            "collect the losers", "dealer reports dice-not-flat with supervisor",
+        )  # fmt: skip
+        store_statements(store, handler)
+
+    rows = [(each.row.what, each.row.amount) for each in statement(store, "ann")]
+    assert rows == [("bought in", 1000), ("lost", -100), ("put back", 100)]
+    assert [each.row.what for each in statement(store, "bob")] == ["bought in"]
+    assert shift_figures(store, "1").win == 0
 
 
 async def test_statement_has_all_rows_of_its_player_and_no_others() -> None:
@@ -270,6 +323,8 @@ VOID = (
     "open betting",
     "ann bets 100 on big",
     "bob buys 500",
+    "close betting",
+    "tumbles 3 times",
     "dealer reports dice-not-flat",
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.house_driver import FailingStore, People
+from tests.house.house_driver import FailingStore, People, server_state
 from threedice.errors import InvalidInput, OperatingFailure, StoreFailed, StoreUnavailable
 from threedice.house import CommandHandler
 from threedice.house.codec import decode
@@ -224,8 +224,8 @@ async def test_suspension_by_one_server_suspends_the_others(
 ) -> None:
     url = postgres.fresh()
     async with (
-        House(url, state_dir=tmp_path / "one") as one,
-        House(url, state_dir=tmp_path / "two") as two,
+        House(url, state_dir=server_state(tmp_path, "one")) as one,
+        House(url, state_dir=server_state(tmp_path, "two")) as two,
     ):
         await People(one.command_handler).open()
         two.command_handler.store.suspend("the disk is full")

@@ -77,11 +77,11 @@ def clock(cluster: IdentityCluster) -> SteppedClock:
 
 
 def delete_rows(url: str) -> None:
-    """Empty the identity tables, including the append-only ones."""
+    """Empty the tables of identity, including the append-only ones, and those of the log."""
     with psycopg.connect(url, autocommit=True) as connection:
         found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         there = {name for (name,) in found.fetchall()}
         connection.execute("SET session_replication_role = replica")
-        for name in (table for table in there if table.startswith("people_")):
-            keep = " WHERE name <> 'schema'" if name == "people_meta" else ""
+        for name in there - {"schema_versions"}:
+            keep = " WHERE name NOT IN ('schema', 'program')" if name.endswith("meta") else ""
             connection.execute(f"DELETE FROM {name}{keep}".encode())

@@ -53,8 +53,9 @@ def test_identity_and_event_log_share_a_database(folder: Path, postgres: Postgre
 def test_concurrent_opens_of_an_empty_database_share_one_encryption_key(
     folder: Path, postgres: PostgresServer
 ) -> None:
-    for url in (f"sqlite:///{folder / 'house.sqlite'}", postgres.fresh()):
-        cluster = IdentityCluster(url, folder / url[:6])
+    urls = (f"sqlite:///{folder / 'house.sqlite'}", *(postgres.fresh() for _ in range(8)))
+    for number, url in enumerate(urls):
+        cluster = IdentityCluster(url, folder / str(number))
         with ThreadPoolExecutor(4) as pool:
             opened = list(pool.map(lambda _: cluster.open(), range(4)))  # noqa: B023
         assert len({identity.context.encryption_key.id for identity in opened}) == 1

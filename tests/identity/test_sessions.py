@@ -190,6 +190,33 @@ def test_session_can_be_locked_by_its_owner(identity: IdentityService) -> None:
     assert state_of(identity, token) is None
 
 
+@pytest.mark.parametrize("seconds", [3 * HOUR, 30 * HOUR])
+def test_expired_session_stays_ended_when_the_clock_is_set_back(
+    identity: IdentityService, clock: SteppedClock, seconds: int
+) -> None:
+    token = signed_in(identity, "ann", "player").token
+    clock.move(seconds)
+    assert state_of(identity, token) is None
+
+    clock.move(-seconds)
+
+    assert state_of(identity, token) is None
+    assert identity.authentication.sign_in("ann", PASSWORD).session.state == "open"
+
+
+def test_session_that_expired_unused_stays_ended_when_the_clock_is_set_back(
+    identity: IdentityService, clock: SteppedClock
+) -> None:
+    token = signed_in(identity, "ann", "player").token
+    assert state_of(identity, token) == "open"
+    clock.move(30 * HOUR)
+    signed_in(identity, "bob", "player")  # deletes the sessions that have expired
+
+    clock.move(-30 * HOUR)
+
+    assert state_of(identity, token) is None
+
+
 def test_locked_session_ends_when_idle(identity: IdentityService, clock: SteppedClock) -> None:
     token = signed_in(identity, "dan", "dealer").token
     clock.move(30 * MINUTE)

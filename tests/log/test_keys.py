@@ -27,6 +27,7 @@ from threedice.log.proof.keys import (
     import_public_keys,
     is_valid_signature,
     open_keys,
+    read_keys,
     rotate_signing_key,
     trusted_keys,
 )
@@ -142,6 +143,27 @@ def test_missing_private_key_is_refused_and_not_replaced(tmp_path: Path) -> None
 
     with pytest.raises(StoreUnusable, match="missing"):
         open_keys(tmp_path)
+
+
+@pytest.mark.parametrize("lost", ["first", "current"])
+def test_missing_record_of_a_rotated_key_is_named_and_not_made_up(
+    tmp_path: Path, lost: str
+) -> None:
+    key_ids = {"first": open_keys(tmp_path).key_id, "current": rotate_signing_key(tmp_path).key_id}
+    file = tmp_path / "keys" / f"{key_ids[lost]}.json"
+    exported = export_public_keys(open_keys(tmp_path).public.values())
+    private = (tmp_path / "keys" / "signing.pem").read_bytes()
+    file.unlink()
+
+    for use in (open_keys, read_keys, rotate_signing_key):
+        with pytest.raises(StoreUnusable, match=file.name):
+            use(tmp_path)
+
+    assert not file.exists()
+    assert (tmp_path / "keys" / "signing.pem").read_bytes() == private
+    (tmp_path / "known-keys.json").write_bytes(exported)
+    assert export_public_keys(open_keys(tmp_path).public.values()) == exported
+    assert export_public_keys(read_keys(tmp_path).public.values()) == exported
 
 
 def test_interrupted_creation_of_the_key_is_completed(tmp_path: Path) -> None:

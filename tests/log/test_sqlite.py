@@ -20,6 +20,7 @@ from threedice.db.sqlite import SqliteConnection, SqliteDatabase, connect_sqlite
 from threedice.errors import StoreFailed, StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.entry import EMPTY_HEAD
 from threedice.log.records import Acceptance, Snapshot
+from threedice.log.stores.files import is_served
 from threedice.log.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_database_files_are_readable_by_their_owner_only(path: Path) -> None:
     modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
 
     store.close()
-    assert len(modes) == 4
+    assert len(modes) == 5
     assert set(modes.values()) == {0o600}, modes
 
 
@@ -212,6 +213,49 @@ def test_second_server_on_a_log_file_is_refused_with_the_process_id(path: Path) 
     second = SqliteStore(path, serving=True)
     assert second.is_sole_server()
     second.close()
+
+
+def test_refusal_advises_against_stopping_the_process_with_the_removed_file(path: Path) -> None:
+    with suppress(StoreFailed), closing(SqliteStore(path, serving=True)):
+        path.unlink()
+
+        with pytest.raises(StoreUnusable, match="stop nothing, and save that file first"):
+            SqliteStore(path, serving=True)
+
+
+def test_removed_serving_lock_is_taken_again(path: Path) -> None:
+    lock = path.with_name(f"{path.name}.serving")
+    with closing(SqliteStore(path, serving=True)) as first:
+        lock.unlink()
+        first.check_storage()
+
+        assert is_served(path)
+        with pytest.raises(StoreUnusable, match=f"served by process {os.getpid()} already"):
+            SqliteStore(path, serving=True)
+
+
+def test_second_server_is_refused_at_once_although_the_serving_lock_was_removed(
+    path: Path,
+) -> None:
+    path.with_name(f"{path.name}.state").mkdir()
+    lock = path.with_name(f"{path.name}.serving")
+    with closing(SqliteStore(path, serving=True)):
+        lock.unlink()
+
+        assert is_served(path)
+        with pytest.raises(StoreUnusable, match="served by another process already"):
+            SqliteStore(path, serving=True)
+    assert not is_served(path)
+
+
+def test_server_stops_if_another_one_serves_the_file_as_well(path: Path) -> None:
+    lock = path.with_name(f"{path.name}.serving")
+    with closing(SqliteStore(path, serving=True)) as first:
+        lock.unlink()
+        with closing(SqliteStore(path, serving=True)) as second:
+            with pytest.raises(StoreFailed, match="was removed, and another process"):
+                first.check_storage()
+            second.check_storage()
 
 
 def test_second_server_through_a_symlink_is_refused(path: Path, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from tests.log.inspection import describe_findings, tampering
 from tests.log.proposals import bet, write_sample_log
 from threedice.errors import TamperedData
 from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream
-from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, CheckpointSigner, read_checkpoints
+from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, read_checkpoints
+from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import SigningKeys, open_keys
 from threedice.log.proof.verification import verify_log
 from threedice.log.stores.sqlite import SqliteStore

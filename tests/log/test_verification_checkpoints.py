@@ -9,6 +9,7 @@ import pytest
 from tests.log.inspection import finding_places, finding_texts, tamper, tampering
 from tests.log.proposals import play
 from threedice.log.proof.checkpoints import (
+    RESTORE_REMEDY,
     CheckpointBody,
     CheckpointSigner,
     decode_checkpoint,
@@ -43,8 +44,10 @@ class House:
         store = MemoryStore()
         self.store.connection.backup(store.connection)
         tamper(store, "DELETE FROM checkpoints")
+        before = 0
         for checkpoint in checkpoints:
-            store.add_checkpoint(checkpoint)
+            store.add_checkpoint(checkpoint, after=before)
+            before = checkpoint.number
         return finding_texts(verify_log(store, public_keys=self.keys.public, against=against))
 
 
@@ -70,7 +73,7 @@ def test_checkpoint_missing_from_the_store_is_found(house: House) -> None:
     assert house.with_checkpoints([first, third]) == ["checkpoint 3: directly follows checkpoint 1"]
     assert house.with_checkpoints([second, third]) == ["checkpoint 2: is the first"]
     assert house.with_checkpoints([first, second], house.made) == [
-        "checkpoint 3: is kept outside the store, but missing in it"
+        f"checkpoint 3: is kept outside the store, but missing in it; {RESTORE_REMEDY}"
     ]
 
 
@@ -179,7 +182,8 @@ def test_checkpoint_signed_with_a_retired_key_is_found(tmp_path: Path) -> None:
     retired = f"checkpoint 3: is signed with the key {old.key_id}, retired by checkpoint 2"
 
     outside = finding_texts(verify_log(store, public_keys=keys.public, against=[late]))
-    assert outside == ["checkpoint 3: is kept outside the store, but missing in it", retired]
+    missing = f"checkpoint 3: is kept outside the store, but missing in it; {RESTORE_REMEDY}"
+    assert outside == [missing, retired]
     store.add_checkpoint(late)
     assert finding_texts(verify_log(store, public_keys=keys.public)) == [retired]
 

@@ -1,4 +1,4 @@
-"""Verification compares the entries of the table with those of its index."""
+"""Verification compares the table of entries with its index, and checks the list of free pages."""
 
 from __future__ import annotations
 
@@ -68,3 +68,21 @@ def test_entry_missing_from_the_index_is_found(file: Path) -> None:
         "the database: there are 7 entries, and 6 in their index sqlite_autoindex_entries_1, which"
         " leads to 6"
     ]
+
+
+def test_page_in_use_that_the_list_of_free_pages_names_is_found(file: Path) -> None:
+    with tampering(file) as run:
+        run("CREATE TABLE removed (data BLOB)")
+        run("INSERT INTO removed VALUES (zeroblob(20000))")
+        run("DROP TABLE removed")
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert not verify_log(file, public_keys={}).findings
+    whole, used = bytearray(file.read_bytes()), pages_of(file, "entries")
+    size = used.stop - used.start
+    free_list = (int.from_bytes(whole[32:36]) - 1) * size
+    whole[free_list + 8 : free_list + 12] = (used.stop // size).to_bytes(4)  # its first page
+    file.write_bytes(whole)
+
+    (finding, *_) = verify_log(file, public_keys={}).findings
+
+    assert finding.where == "the database"

@@ -18,9 +18,10 @@ from tests.log.proposals import play
 from threedice.log.entry import EMPTY_HEAD, Entry, NewEntry, extend_stream, hash_entry
 from threedice.log.proof.answers import SpanSums
 from threedice.log.proof.chains import ChainVerifier
+from threedice.log.proof.checkpoint_verification import SignedHashes
 from threedice.log.proof.checkpoints import CheckpointSigner
 from threedice.log.proof.keys import open_keys
-from threedice.log.proof.verification import SignedHashes, verify_log
+from threedice.log.proof.verification import verify_log
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
 

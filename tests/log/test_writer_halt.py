@@ -7,6 +7,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,9 @@ from threedice.errors import (
     StoreUnusable,
     StreamConflict,
 )
+from threedice.log.halt_causes import classify_halt
 from threedice.log.records import Acceptance
+from threedice.log.stores.files import clear_halt, is_halted, mark_halted, read_halt
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.writer import Writer
 
@@ -78,7 +81,7 @@ def test_halt_survives_restarts_until_released(tmp_path: Path, notes: bool) -> N
         writer.write_and_wait(propose("table/1"))
     for _ in range(2):
         with WaitingWriter(store, state_dir=tmp_path) as writer:
-            assert writer.halt_reason
+            assert classify_halt(writer.halt_reason) == "disk-full"
             with pytest.raises(StoreFailed):
                 writer.write_and_wait(propose("table/1"))
     with WaitingWriter(store, state_dir=tmp_path) as writer:
@@ -88,6 +91,134 @@ def test_halt_survives_restarts_until_released(tmp_path: Path, notes: bool) -> N
     assert not store.suspension_reason()
     with WaitingWriter(store, state_dir=tmp_path) as writer:
         assert writer.write_and_wait(propose("table/2")) == Acceptance()
+
+
+def freeze_marker(state: Path) -> None:
+    """Make it impossible to remove the marker, as on a read-only file system."""
+    (state / "healthy").unlink()
+    (state / "healthy").mkdir()
+
+
+def thaw_marker(state: Path) -> None:
+    (state / "healthy").rmdir()
+    (state / "healthy").touch()
+
+
+@pytest.fixture
+def other_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return the folders beside the state directory in which a halt is recorded."""
+    names = ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TMPDIR")
+    places = [tmp_path / name for name in names]
+    for name, place in zip(names, places, strict=True):
+        place.mkdir()
+        monkeypatch.setenv(name, str(place))
+    return [*places, Path("/var/tmp")]
+
+
+def halt_markers(places: list[Path]) -> list[Path]:
+    return [marker for place in places for marker in place.glob("threedice-halted-*")]
+
+
+def test_halt_on_a_read_only_file_system_survives_restarts_until_released(
+    tmp_path: Path, other_places: list[Path]
+) -> None:
+    store = FailingStore(StoreFailed("read-only file system"), notes=False)
+    state = tmp_path / "state"
+    state.mkdir()
+    before = halt_markers(other_places)
+    with WaitingWriter(store, state_dir=state) as writer:
+        freeze_marker(state)
+        with pytest.raises(StoreFailed):
+            writer.write_and_wait(propose("table/1"))
+        assert len(halt_markers(other_places)) == len(before) + 4
+    for _ in range(2):  # the second time the state directory alone knows of it
+        thaw_marker(state)
+        with WaitingWriter(store, state_dir=state) as writer:
+            assert "in an earlier run" in writer.halt_reason
+            assert classify_halt(writer.halt_reason) == "read-only"
+        assert not (state / "healthy").exists()
+        (state / "healthy").mkdir()
+    (state / "healthy").rmdir()
+    with WaitingWriter(store, state_dir=state) as writer:
+        writer.release()
+        assert writer.write_and_wait(propose("table/1")) == Acceptance()
+    assert halt_markers(other_places) == before
+    with WaitingWriter(store, state_dir=state) as writer:
+        assert not writer.halt_reason
+
+
+def test_halt_is_known_as_long_as_one_place_remains(
+    tmp_path: Path, other_places: list[Path]
+) -> None:
+    state, other_state = tmp_path / "state", tmp_path / "other"
+    for each in (state, other_state):
+        clear_halt(each)
+    freeze_marker(state)
+    mark_halted(state)
+    markers = [each for each in halt_markers(other_places) if str(state) in each.read_text()]
+    for marker in markers[1:]:
+        marker.unlink()
+
+    assert is_halted(state)
+    assert not is_halted(other_state)
+    markers[0].unlink()
+    assert not is_halted(state)
+
+
+def test_new_house_ignores_and_removes_the_recorded_halt_of_one_that_is_gone(
+    tmp_path: Path, other_places: list[Path]
+) -> None:
+    before, state = halt_markers(other_places), tmp_path / "state"
+    clear_halt(state)
+    freeze_marker(state)
+    mark_halted(state, "read-only file system")
+    assert len(halt_markers(other_places)) == len(before) + 4
+    rmtree(state)
+    assert not is_halted(state)
+
+    with WaitingWriter(MemoryStore(), state_dir=state) as writer:
+        assert not writer.halt_reason
+    assert halt_markers(other_places) == before
+
+
+def test_first_cause_of_a_halt_is_kept_until_the_release(tmp_path: Path) -> None:
+    clear_halt(tmp_path)
+    size = (tmp_path / "served").stat().st_size
+    for cause in ("disk is full\n", "something else", ""):
+        mark_halted(tmp_path, cause)
+        assert read_halt(tmp_path) == "writing was halted and has not been released: disk is full"
+    assert (tmp_path / "served").stat().st_size == size  # a full disk has room for it
+    clear_halt(tmp_path)
+    assert read_halt(tmp_path) == ""
+    mark_halted(tmp_path, "\u00e9" * 1000)
+    assert (tmp_path / "served").stat().st_size == size
+    assert "\u00e9\u00e9" in read_halt(tmp_path)
+
+
+def test_halt_of_a_state_directory_of_an_earlier_version_is_known(tmp_path: Path) -> None:
+    (tmp_path / "served").touch()
+    assert is_halted(tmp_path)
+    mark_halted(tmp_path, "disk is full")
+    assert "disk is full" in read_halt(tmp_path)
+    clear_halt(tmp_path)
+    assert not is_halted(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["symlink", "folder"])
+def test_only_plain_files_count_as_a_recorded_halt(
+    tmp_path: Path, other_places: list[Path], kind: str
+) -> None:
+    state = tmp_path / "state"
+    clear_halt(state)
+    freeze_marker(state)
+    mark_halted(state)
+    for marker in halt_markers(other_places):
+        if str(state) in marker.read_text():
+            marker.unlink()
+            if marker.parent != other_places[-1]:
+                marker.symlink_to(__file__) if kind == "symlink" else marker.mkdir()
+
+    assert not is_halted(state)
 
 
 def test_halt_stored_only_in_the_store_survives_a_restart() -> None:
@@ -127,6 +258,7 @@ def test_release_can_switch_to_another_store() -> None:
 WRITE_AND_END = """
 import os, signal, sys
 from pathlib import Path
+from threedice.log.stores.files import clear_halt, is_halted, mark_halted
 from threedice.log.stores.memory import MemoryStore
 from tests.log.doubles import WaitingWriter
 from tests.log.proposals import propose

@@ -32,8 +32,8 @@ class Tally(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether at least 95 % were killed."""
-        return self.killed * 100 >= self.tried * 95
+        """Whether at least 97 % were killed."""
+        return self.killed * 100 >= self.tried * 97
 
 
 def parse_survivors(text: str) -> Counter[Survivor]:

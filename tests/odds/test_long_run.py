@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from threedice import InvalidInput, Mix, load
+from threedice.errors import MissingExtra
 from threedice.odds import (
     InfeasibleComputation,
     chance_above,
@@ -85,6 +86,9 @@ def test_approximate_quantiles_and_results_agree_with_exact_ones(one: RoundDistr
         assert abs(share - shares.get(net, 0)) <= found.error
     assert found.as_floats() == [(float(net), share) for net, share in found.results()]
     assert exact.as_floats() == [(float(net), float(share)) for net, share in exact.results()]
+    for law in (exact, found):
+        rows = [(one.net_text(k, 100), share) for k, share in law.indexed_probabilities()]
+        assert rows == [(str(net), float(share)) for net, share in law.results()]
 
 
 @pytest.mark.no_cover
@@ -185,5 +189,5 @@ def test_approximation_without_numpy_names_the_extra_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(InvalidInput, match=r"very many rounds need numpy.*threedice\[sim\]"):
+    with pytest.raises(MissingExtra, match=r"float64 distribution needs .*threedice\[sim\]"):
         approximate(DISTRIBUTIONS["tiers"], 10)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.odds.enumerated_session import EnumeratedSession
 from threedice import InvalidInput, Mix, UnknownName, load
+from threedice.errors import MissingExtra
 from threedice.money import MAX_AMOUNT
 from threedice.odds import (
     PLANS,
@@ -268,7 +269,7 @@ def test_float_session_without_numpy_names_the_extra_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(InvalidInput, match=r"float64 sessions need numpy.*threedice\[sim\]"):
+    with pytest.raises(MissingExtra, match=r"float64 session needs .*threedice\[sim\]"):
         session_odds(BettingSession(BIG, StakingPlan("flat", 10), 100, 5), "float64")
 
 

@@ -76,7 +76,7 @@ def compute_table_figures(game: Game, events: Iterable[AnyEvent]) -> TableFigure
         match event:
             case table_events.BoughtIn():
                 figures.drop += event.amount
-            case table_events.RoundStarted():
+            case table_events.RoundStarted() | table_events.ThrowRepeated():
                 current = RoundFigures()
             case table_events.WinnersPaid():
                 figures.by_round[event.round] = current

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from tests.properties.likely_commands import CHIPS, PLAYERS, LikelyCommands
+from tests.properties.equipment_commands import EquipmentCommands
+from tests.properties.likely_commands import CHIPS, PLAYERS, moved_chips
 from tests.samples import sample
 from threedice.rulebook.conduct import IrregularityName, TableRole
 from threedice.table import commands
@@ -22,7 +24,7 @@ ROLES: list[TableRole] = list(get_args(TableRole))
 IRREGULARITIES: list[IrregularityName] = list(get_args(IrregularityName))
 
 
-class CommandGenerator(LikelyCommands):
+class CommandGenerator(EquipmentCommands):
     """Generates commands for a table from its state and a random generator."""
 
     def arbitrary_command(self) -> AnyCommand:
@@ -50,7 +52,11 @@ class CommandGenerator(LikelyCommands):
             lambda: commands.FillFloat(by=supervisor, amount=amount),
             lambda: commands.CreditFloat(by=supervisor, amount=random.choice([5, 500, 10_000_000])),
             lambda: commands.CloseTable(by=random.choice([by, by, by, supervisor])),
-            lambda: commands.ReleaseTable(by=supervisor, reason=random.choice(["", "mended"])),
+            lambda: commands.ReleaseTable(
+                by=supervisor,
+                reason=random.choice(["", "mended"]),
+                remedy=random.choice(["rectified", "substitute-procedure"]),
+            ),
             lambda: commands.BuyIn(by=by, player=player, amount=random.choice([3, 5, 10_000_000])),
             lambda: self.buy_in(player),
             lambda: commands.CashOut(by=self.actor("player", player), player=player,
@@ -105,8 +111,8 @@ class CommandGenerator(LikelyCommands):
             lambda: commands.CorrectBet(by=dealer, round=random.choice(settled), player=player,
                                      amount=-5, reason="paid wrongly", approved_by=supervisor),
             lambda: commands.AbandonRound(by=by, reason="the dice are lost"),
-            lambda: commands.MakeRuling(by=random.choice([by, manager]), player=player,
-                                     amount=random.choice([0, 5, -5000]), reason="as seen"),
+            lambda: commands.MakeRuling(by=random.choice([by, manager, manager]), player=player,
+                                     amount=random.choice([0, 0, 5, -5000]), reason="as seen"),
         ]  # fmt: skip
         return random.choice(makers)()
 
@@ -145,6 +151,8 @@ class CommandGenerator(LikelyCommands):
 
     def rare_command(self) -> AnyCommand | None:
         """Return a rare command that is possible now, or nearly so."""
+        if self.equipped and self.random.random() < (0.03 if self.state.round else 0.4):
+            return self.equipment_command()
         makers = [
             *self.rare_at_table(),
             *(self.rare_in_round(self.state.round) if self.state.round else []),
@@ -167,6 +175,28 @@ class CommandGenerator(LikelyCommands):
                     approved_by=self.actor("shift-manager"),
                 )
             )
+        late = [
+            name
+            for name, rule in self.game.facts.irregularities.items()
+            if rule.found_until != "last-payment"
+        ]
+        if late and (state.last_settled or (state.round and "collect-losers" in state.round.done)):
+            numbers = [[], [], [], [random.choice(sorted(state.settled) or [1])]]
+            makers += 4 * [
+                lambda: commands.Report(
+                    by=dealer,
+                    irregularity=random.choice(late),
+                    rounds=random.choice(numbers),
+                    approved_by=supervisor,
+                )
+            ]
+        for player in (each for each, owed in state.owing.items() if owed and each in state.seats):
+            makers += 9 * [partial(self.leave, player)]
+            makers.append(
+                partial(
+                    commands.CashOut, by=dealer, player=player, amount=5, approved_by=supervisor
+                )
+            )
         for player, owed in state.owing.items():
             makers += (9 if owed else 0) * [
                 lambda player=player, owed=owed: commands.RepayDebt(
@@ -174,6 +204,12 @@ class CommandGenerator(LikelyCommands):
                     player=player,
                     amount=random.choice([5, owed, owed + 5]),
                     source=random.choice(["stack", "cash"]),
+                )
+            ]
+        if self.game.facts.corrections and not self.game.facts.corrections.allowed:
+            makers += 2 * [
+                lambda: commands.CorrectBet(
+                    by=dealer, round=1, player="ann", amount=5, reason="-", approved_by=supervisor
                 )
             ]
         if state.reversed:
@@ -199,6 +235,10 @@ class CommandGenerator(LikelyCommands):
         if state.locked:
             makers.append(self.next_step)
             makers.append(lambda: commands.ReleaseTable(by=supervisor, reason=""))
+            cause = random.choice([state.locked[-1], "dice-damaged", "dice-damaged"])
+            makers += 6 * [
+                lambda: commands.ReleaseTable(by=supervisor, reason="mended", cause=cause)
+            ]
         makers.append(
             lambda: commands.SetLimits(by=supervisor, limits=self.limits(), approved_by=supervisor)
         )
@@ -228,11 +268,16 @@ class CommandGenerator(LikelyCommands):
                     by=dealer, dice=(other, other, other), approved_by=supervisor
                 )
             ]
-        if current.called and not current.result:
-            makers += 3 * [lambda: commands.PressEnter(by=dealer)]
+        if current.called and not current.result:  # too few keys, or too late
+            makers += 25 * [lambda: commands.PressEnter(by=dealer)]
+            makers += 9 * [
+                lambda: commands.AmendResult(by=dealer, dice=current.called, approved_by=supervisor)
+            ]
         if current.result and sorted(current.result) != sorted(current.called):
             makers += 25 * [lambda: commands.Illuminate(by=dealer)]
+        makers += 9 * [lambda: commands.PressKey(by=dealer, key=1) for _ in current.skipped]
         if "collect-losers" in current.done:
+            makers += 9 * [lambda: commands.Illuminate(by=dealer)]
             makers += 3 * [lambda: commands.CloseTable(by=supervisor)]
             makers.append(
                 lambda: commands.Report(
@@ -261,8 +306,9 @@ class CommandGenerator(LikelyCommands):
                     accepted=random.random() < 0.5,
                 )
             ]
-        if current.moved:
-            (player, spot, to_spot), amount = random.choice(list(current.moved.items()))
+        moved = moved_chips(current)
+        if moved:
+            player, spot, to_spot, amount = random.choice(moved)
             makers += 20 * [
                 lambda: commands.PutBack(
                     by=supervisor,
@@ -271,7 +317,8 @@ class CommandGenerator(LikelyCommands):
                     area=to_spot.partition("@")[2],
                     to_box=box_of(spot),
                     to_area=spot.partition("@")[2],
-                    amount=amount or 5,
+                    amount=amount,
+                    moved_by=random.choice([msgspec.UNSET, "patron"]),
                 )
             ]
         called = [
@@ -306,6 +353,10 @@ class CommandGenerator(LikelyCommands):
                 )
             )
             makers.append(lambda: commands.Throw(by=dealer))
+            makers.append(lambda: commands.Throw(by=dealer, player=self.player()))
+            makers.append(
+                lambda: commands.ChooseDice(by=dealer, player=self.player(), dice=[1, 2, 3])
+            )
         if self.betting() and shooter and not shooter.stake:
             makers += 6 * [lambda: commands.OfferDice(by=dealer, player=self.player())]
         if shooter:

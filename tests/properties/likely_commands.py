@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import StakeRange, TableLimits, box_of, uniform_limits
+from threedice.table.rules import remaining_steps, skipped_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,11 +16,22 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import StepName, TableRole
     from threedice.table.commands import AnyCommand
-    from threedice.table.limits import LimitMode
-    from threedice.table.state import TableState
+    from threedice.table.limits import LimitMode, Spot
+    from threedice.table.state import Round, TableState
 
 PLAYERS = ["ann", "bob", "cat", "dan"]
 CHIPS = [5, 25, 100]
+
+
+def moved_chips(current: Round) -> list[tuple[str, Spot, Spot, int]]:
+    """Return the chips that were moved as (player, from spot, to spot, amount)."""
+    return [
+        (player, each.origin, spot, each.amount)
+        for spot, bets in current.bets.items()
+        for player, bet in bets.items()
+        for each in bet.placements
+        if each.origin
+    ]
 
 
 class LikelyCommands:
@@ -85,7 +97,7 @@ class LikelyCommands:
             return self.open_table()
         missing = [check for check in self.game.facts.opening if check not in state.checks]
         if missing and self.random.random() < 0.6:
-            return commands.PassCheck(by=self.actor("supervisor"), check=missing[0])
+            return self.pass_check(missing[0])
         if state.locked and self.random.random() < 0.5:
             return commands.ReleaseTable(by=self.actor("supervisor"), reason="mended")
         poor = [each for each in PLAYERS if each not in state.seats or state.seats[each].stack < 50]
@@ -97,6 +109,14 @@ class LikelyCommands:
             return self.bet()
         return self.next_step()
 
+    def pass_check(self, check: str) -> AnyCommand:
+        """Return that a check is passed, on the seal of the dice."""
+        equipment = self.state.equipment
+        seals = [equipment.pieces[name].seal for name in equipment.in_use("dice")]
+        return commands.PassCheck(
+            by=self.actor("supervisor"), check=check, seal=seals[0] if seals else ""
+        )
+
     def betting(self) -> bool:
         current = self.state.round
         return bool(
@@ -106,13 +126,15 @@ class LikelyCommands:
     def next_step(self) -> AnyCommand:
         """Return the next step of the procedure."""
         state, procedure = self.state, self.game.facts.procedure
-        done = state.round.done if state.round else set()
+        done = state.round.done if state.round else set(skipped_steps(self.game, state))
         series = state.shooter is not None and state.shooter.stake > 0
         waiting = [
             step
-            for step in procedure.order
-            if step not in done and not (series and procedure.steps[step].per == "shooter")
+            for step in remaining_steps(self.game, done)
+            if not (series and procedure.steps[step].per == "shooter")
         ]
+        if procedure.steps[waiting[0]].optional and self.random.random() < 0.1:
+            return self.step_command("collect-losers")
         return self.step_command(waiting[0])
 
     def step_command(self, step: StepName) -> AnyCommand:
@@ -127,7 +149,9 @@ class LikelyCommands:
         current = self.state.round
         makers: dict[StepName, Callable[[], AnyCommand]] = {
             "offer-dice": lambda: commands.OfferDice(by=by, player=self.player()),
-            "choose-dice": lambda: commands.ChooseDice(by=thrower, dice=[1, 2, 5]),
+            "choose-dice": lambda: commands.ChooseDice(
+                by=self.random.choice([by, thrower]), player=thrower.id, dice=[1, 2, 5]
+            ),
             "open-betting": lambda: commands.OpenBetting(by=by),
             "close-betting": lambda: commands.CloseBetting(by=by),
             "tumble": lambda: commands.Tumble(by=by, times=self.random.choice([3, 3, 3, 4, 2])),
@@ -215,8 +239,9 @@ class LikelyCommands:
                 to_area=self.area(to_box),
                 amount=self.random.choice([total, 5]),
             )
-        if current.moved and chance < 0.3:
-            (player, spot, to_spot), amount = self.random.choice(list(current.moved.items()))
+        moved = moved_chips(current)
+        if moved and chance < 0.4:
+            player, spot, to_spot, amount = self.random.choice(moved)
             return commands.PutBack(
                 by=self.actor("supervisor"),
                 player=player,
@@ -224,7 +249,7 @@ class LikelyCommands:
                 area=to_spot.partition("@")[2],
                 to_box=box_of(spot),
                 to_area=spot.partition("@")[2],
-                amount=amount or 5,
+                amount=amount,
             )
         manner: Any = self.random.choice(["self"] * 6 + ["behalf", "call"])
         if manner == "behalf":

@@ -37,10 +37,31 @@ if TYPE_CHECKING:
 
 
 GAMES_AND_READINGS: list[tuple[str, dict[str, str]]] = [(game, {}) for game in shipped_games()] + [
-    ("sg-rws-tai-sai-v6/e", {"areas": "per-area", "pro-rata": "absorb"}),
-    ("sg-rws-tai-sai-v6/c", {"pro-rata": "absorb", "minimum": "box-total", "available": "placed"}),
-    ("nz-tai-sai-2008/1", {"no-spin": "stand"}),
+    (
+        "sg-rws-tai-sai-v6/e",
+        {"areas": "per-area", "pro-rata": "absorb", "corrections": "rulings-only"},
+    ),
+    (
+        "sg-rws-tai-sai-v6/c",
+        {
+            "pro-rata": "absorb",
+            "minimum": "box-total",
+            "available": "placed",
+            "entry": "as-in-new-zealand",
+        },
+    ),
+    ("sg-rws-tai-sai-open-cover-v5/a", {"found-after-settlement": "void"}),
+    (
+        "nz-tai-sai-2008/1",
+        {
+            "no-spin": "stand",
+            "no-spin-found-late": "stands",
+            "line-after-call": "one",
+            "display-fault": "information",
+        },
+    ),
     ("triple-dice/mat", {"no-throw": "return", "outside": "per-die", "double": "exact-pair"}),
+    ("triple-dice/mat", {"age-proof": "everybody", "shooter-at-close": "refuse"}),
 ]
 
 
@@ -63,9 +84,11 @@ class RandomTable(CommandGenerator):
             command = self.sample_command()
         if command is None:
             command = self.likely_command() if chance < 0.8 else self.arbitrary_command()
+        is_young = self.random.random() < 0.01
+        ages = {command.by.id: self.random.choice([17, None])} if is_young else None
         before = repr(self.state)
         try:
-            events = decide(self.game, self.state, command)
+            events = decide(self.game, self.state, command, ages)
         except Refusal as refusal:
             self.check_unchanged(before)
             self.counts[refusal.code] += 1
@@ -109,8 +132,8 @@ class RandomTable(CommandGenerator):
         layouts = [state.round.bets if state.round else {}]
         layouts += [state.standing[0]] if state.standing else []
         laid = sum(bet.total for bets in layouts for at in bets.values() for bet in at.values())
-        if state.round and "collect-losers" in state.round.done and state.round.result:
-            roll = state.round.result
+        if state.round and "collect-losers" in state.round.done:
+            roll = state.round.final_result
             laid -= sum(
                 bet.total
                 for spot, at in state.round.bets.items()
@@ -133,13 +156,49 @@ class RandomTable(CommandGenerator):
                 self.remember_allowed()
             case table_events.RoundStarted():
                 self.allowed = {}
-            case table_events.LosersCollected() if state.round and state.round.result:
+                self.check_equipment()
+            case table_events.LosersCollected() if state.round:
                 if not self.allowed:
                     self.remember_allowed()
                 for spot, _, _ in event.bets:
-                    assert self.net(spot, state.round.result) < 0
+                    assert self.net(spot, state.round.final_result) < 0
             case _:
                 pass
+
+    def check_equipment(self) -> None:
+        """Check that no round starts with a failed check, a dark lamp or bad dice."""
+        state, checks = self.state, self.game.facts.opening
+        equipment, failed = state.equipment, set[str]()
+        for event in self.events:  # by the log, not by the state
+            match event:
+                case table_events.TableOpened():
+                    failed.clear()
+                case table_events.CheckFailed():
+                    failed.add(event.check)
+                case table_events.CheckPassed():
+                    failed.discard(event.check)
+                case table_events.PieceReleased(remedy="substitute-procedure"):
+                    failed -= {check for check in failed if self.failed_by(check) == event.piece}
+                case _:
+                    pass
+        assert not failed
+        assert set(checks) <= state.checks
+        assert not equipment.test
+        if equipment.in_use("lights"):
+            assert not equipment.dark
+            assert not equipment.stray
+        if any(piece.dice for piece in equipment.pieces.values()):
+            (dice,) = equipment.in_use("dice")
+            assert equipment.pieces[dice].condition == "in-order"
+
+    def failed_by(self, check: str) -> str:
+        """Return the piece by which a check failed last."""
+        failures = [
+            event.piece
+            for event in self.events
+            if isinstance(event, table_events.CheckFailed) and event.check == check
+        ]
+        return failures[-1]
 
     def check_returned(self, event: table_events.RoundVoided) -> None:
         """Check that a void round returns to each player exactly their stakes."""
@@ -147,7 +206,7 @@ class RandomTable(CommandGenerator):
         bets = state.round.bets if state.round else state.standing[0] if state.standing else {}
         staked, returned = Counter[str](), Counter[str]()
         collected = state.round and "collect-losers" in state.round.done
-        roll = state.round.result if state.round and collected else None
+        roll = state.round.final_result if state.round and collected else None
         for spot, at in bets.items():
             for player, bet in at.items() if roll is None or self.net(spot, roll) > 0 else ():
                 staked[player] += bet.total
@@ -197,9 +256,12 @@ class RandomTable(CommandGenerator):
             assert f" pays {winnings}; {stake} is handed back." in text
 
 
-def run_random_table(game: Game, mode: LimitMode, seed: int, steps: int) -> RandomTable:
+def run_random_table(
+    game: Game, mode: LimitMode, seed: int, steps: int, equipment_share: float = 0.3
+) -> RandomTable:
     """Send a number of random commands to a table, then check its history."""
     table = RandomTable(game, mode, seed)
+    table.equipment_share = equipment_share
     for _ in range(steps):
         table.step()
     table.finish()

@@ -153,8 +153,7 @@ def check_statements(table: DisputedTable) -> None:
     """Compare the total of each player's statement with their chips less their debt."""
     for player in PLAYERS:
         rows = [dated.row for dated in statement(table.store, player)]
-        total = sum(row.amount for row in rows if row.what != "repaid")
-        total -= sum(row.amount for row in rows if (row.what, row.note) == ("repaid", "cash"))
-        seat = table.state.seats.get(player)
+        seat, debt = table.state.seats.get(player), table.state.owing.get(player, 0)
         chips = seat.stack + seat.at_risk if seat else 0
-        assert total == chips - table.state.owing.get(player, 0)
+        assert sum(row.amount for row in rows) == chips - debt
+        assert sum(row.debt for row in rows) == debt

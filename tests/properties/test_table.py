@@ -10,35 +10,31 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.properties.random_runs import (
+    EQUIPMENT_GAMES,
+    MODES,
+    describe_counts,
+    find_gaps,
+    plan_equipment_runs,
+    plan_long_runs,
+    write_fractional_game,
+)
 from tests.properties.random_table import GAMES_AND_READINGS, run_random_table
 from threedice import load
-from threedice.table import events
-from threedice.table.rules import TABLE_REFUSAL_TEXTS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice import Game
     from threedice.table.limits import LimitMode
 
-FRACTIONAL = """
-extends = "macau-sic-bo"
-id = "fractional"
-title = "Fractional"
-[pay_tables.main.rows]
-small.odds = "19 to 20"
-big.odds = "11 to 10"
-"""
 STEPS = int(os.environ.get("THREEDICE_STEPS", "30000"))
 SEEN: Counter[str] = Counter()
-EVENTS = {event.__name__ for event in events.AnyEvent.__args__}
-RUN = 400
-"""Steps to a table: long enough for a dozen rounds, short enough to read."""
 
 
+@pytest.mark.no_cover  # other lines in each run
 @given(
     st.sampled_from(GAMES_AND_READINGS),
-    st.sampled_from(["refuse", "record"]),
+    st.sampled_from(MODES),
     st.integers(0, 2**64),
     st.integers(1, 60),
 )
@@ -54,30 +50,32 @@ def test_invariants_hold_under_random_commands(
     run_random_table(load(*game), mode, seed, steps)
 
 
-@pytest.mark.parametrize("mode", ["refuse", "record"])
+@pytest.mark.no_cover
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("name", "readings"), GAMES_AND_READINGS)
 def test_invariants_hold_in_long_random_runs(
     name: str, readings: dict[str, str], mode: LimitMode
 ) -> None:
-    play_long_runs(load(name, readings), mode)
+    for run in plan_long_runs(name, readings, mode, STEPS):
+        SEEN.update(run.play())
 
 
-@pytest.mark.parametrize("mode", ["refuse", "record"])
+@pytest.mark.no_cover
+@pytest.mark.parametrize("mode", MODES)
 def test_invariants_hold_in_long_random_runs_with_fractional_odds(
     tmp_path: Path, mode: LimitMode
 ) -> None:
-    file = tmp_path / "fractional.toml"
-    file.write_text(FRACTIONAL, encoding="utf-8")
-    play_long_runs(load(f"{file}/main"), mode)
+    for run in plan_long_runs(write_fractional_game(tmp_path), {}, mode, STEPS):
+        SEEN.update(run.play())
 
 
-def play_long_runs(game: Game, mode: LimitMode) -> None:
-    """Play a table for many rounds; the games with the rarest events for many more."""
-    tables = STEPS // (len(GAMES_AND_READINGS) * 2 * RUN)
-    rare = 6 if game.facts.shooter else 4 if "non-value" in game.facts.chips.kinds else 1
-    rare = 2 if game.unit > 1 else rare
-    for seed in range(tables * rare or 1):
-        SEEN.update(run_random_table(game, mode, seed, RUN).counts)
+@pytest.mark.no_cover
+@pytest.mark.clause("nz-tai-sai-2008 5.0", "nz-tai-sai-2008 7.4")
+@pytest.mark.parametrize("name", EQUIPMENT_GAMES)
+def test_no_round_starts_with_a_failed_check_or_bad_dice(name: str) -> None:
+    """The invariants of a table include it; here most commands are about equipment."""
+    for run in plan_equipment_runs(name, STEPS):
+        SEEN.update(run.play())
 
 
 def test_long_random_runs_cover_every_event_and_refusal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,10 +83,5 @@ def test_long_random_runs_cover_every_event_and_refusal(capsys: pytest.CaptureFi
     if not SEEN:
         pytest.skip("the long runs did not run")
     with capsys.disabled():
-        asked, accepted = SEEN["accepted"] + SEEN["refused"], SEEN["accepted"]
-        print(f"\n{asked} commands, {accepted} accepted")  # noqa: T201
-        for kind in (sorted(EVENTS), sorted(TABLE_REFUSAL_TEXTS)):
-            print(", ".join(f"{name} {SEEN[name]}" for name in kind))  # noqa: T201
-    enough = min(100, asked // 4_000)
-    assert accepted * 2 >= asked
-    assert {name for name in {*EVENTS, *TABLE_REFUSAL_TEXTS} if SEEN[name] < enough} == set()
+        print(f"\n{describe_counts(SEEN)}")  # noqa: T201
+    assert find_gaps(SEEN) == []

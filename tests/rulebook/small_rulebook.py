@@ -129,19 +129,15 @@ clause = "4"
 
 [limits.minimum]
 scope = "player"
-noticed = "increase-or-withdraw"
-unnoticed = "stands"
 clause = "4"
 
 [limits.maximum]
 scope = "box"
-noticed = "reject-excess"
 unnoticed = "stands"
 clause = "4"
 
 [limits.differential]
 pairs = [["big", "small"]]
-noticed = "reject-excess"
 unnoticed = "stands"
 clause = "4.1"
 
@@ -216,12 +212,12 @@ clause = "1"
 "3.1" = { status = "modelled", summary = "Odds of big." }
 "4" = { status = "modelled", summary = "Limits." }
 "4.1" = { status = "modelled", summary = "The differential." }
-"5" = { status = "procedural", summary = "A round." }
+"5" = { status = "prompted", summary = "A round." }
 "5.1" = { status = "modelled", summary = "The throw." }
 "5.2" = { status = "modelled", summary = "The call." }
 "6" = { status = "modelled", summary = "People." }
 "6.1" = { status = "modelled", summary = "The shooter." }
-"7" = { status = "out of scope", summary = "Tips.", reason = "No money of the game." }
+"7" = { status = "excused", summary = "Tips.", reason = "No money of the game." }
 """
 SMALL = 'wins = { when = "total-is", of = [4, 5, 6, 7, 8, 9, 10], unless = "any-triple" }'
 ORDER = 'order = ["open-betting", "close-betting", "throw", "pay-winners"]'

@@ -7,15 +7,26 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.oracle.documents import CLAUSE_NUMBERS
 from tests.rulebook.small_rulebook import BOOK
+from threedice.cli.rulebooks import rulebook_commands
 from threedice.rulebook import load_rulebook
 from threedice.rulebook.consistency import iter_citations
 from threedice.rulebook.source import shipped_ids
-from threedice.rulebook.traceability import citing_tests, trace_clauses
+from threedice.rulebook.traceability import (
+    ClauseTrace,
+    citing_tests,
+    facts_of_clause,
+    trace_clauses,
+)
+
+if TYPE_CHECKING:
+    from threedice.rulebook.schema import ClauseStatus
 
 ROOT = Path(__file__).parents[2]
 CITATION = re.compile(rf"\b({'|'.join(shipped_ids())}) ((?:\d|appendix:|odds:)[\w.:()-]*)")
@@ -34,19 +45,44 @@ def test_clause_numbers_of_a_rulebook_equal_those_of_its_document(book: str) -> 
 
 
 @pytest.mark.parametrize("book", shipped_ids())
-def test_every_modelled_clause_has_data_and_a_citing_test(book: str) -> None:
-    traced = trace_clauses(load_rulebook(book))
-    modelled = [each for each in traced if each.clause.status == "modelled"]
+def test_every_modelled_clause_has_data_a_citing_test_and_a_proof(book: str) -> None:
+    modelled = traces_of(book, "modelled")
 
     assert [each.number for each in modelled if not each.data] == []
     assert [each.number for each in modelled if not each.tests] == []
+    assert [each.number for each in modelled if not each.proof] == [], "run `make clauses`"
+
+
+def traces_of(book: str, status: ClauseStatus) -> list[ClauseTrace]:
+    return [each for each in trace_clauses(load_rulebook(book)) if each.clause.status == status]
 
 
 @pytest.mark.parametrize("book", shipped_ids())
-def test_every_clause_has_a_summary_and_every_exclusion_a_reason(book: str) -> None:
+def test_every_prompted_clause_is_cited_by_a_browser_test(book: str) -> None:
+    unseen = [
+        each.number
+        for each in traces_of(book, "prompted")
+        if not any(test.startswith("tests/screens/") for test in each.tests)
+    ]
+
+    assert unseen == []
+
+
+@pytest.mark.parametrize("book", shipped_ids())
+def test_rulebooks_show_prints_every_fact_of_a_declared_clause(book: str) -> None:
+    shown = CliRunner().invoke(rulebook_commands, ["show", book]).output.splitlines()
+
+    for each in traces_of(book, "declared"):
+        facts = facts_of_clause(load_rulebook(book), each.number)
+        assert facts, each.number
+        assert [fact for fact in facts if fact not in shown] == [], each.number
+
+
+@pytest.mark.parametrize("book", shipped_ids())
+def test_every_clause_has_a_summary_and_every_excused_one_a_reason(book: str) -> None:
     for number, clause in load_rulebook(book).book.clauses.items():
         assert clause.summary.endswith("."), number
-        assert bool(clause.reason) == (clause.status == "out of scope"), number
+        assert bool(clause.reason) == (clause.status == "excused"), number
 
 
 @pytest.mark.parametrize("book", shipped_ids())

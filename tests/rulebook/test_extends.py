@@ -89,7 +89,7 @@ def test_removed_readings_are_not_in_the_game(tmp_path: Path) -> None:
 
 
 def test_removed_key_with_a_dot_may_be_quoted(tmp_path: Path) -> None:
-    write_book(tmp_path, "first", BOOK + '"8.1" = { status = "definition", summary = "Words." }\n')
+    write_book(tmp_path, "first", BOOK + '"8.1" = { status = "declared", summary = "Words." }\n')
     text = 'extends = "first"\nid = "mine"\nremoves = [\'clauses."8.1"\']'
 
     game = load_book(tmp_path, text)
@@ -229,7 +229,7 @@ def test_repeating_an_inherited_value_is_refused(tmp_path: Path, line: str, key:
         ("procedure.steps.tumble.bell = 1", "procedure.steps.tumble.bell"),
         ("procedure.steps.tumble.covered = 1", "procedure.steps.tumble.covered"),
         ('pay_tables.main.rows.big.odds = "1 too 1"', "pay_tables.main.rows.big.odds"),
-        ('clauses."5".status = "out of scope"', "clauses.5"),
+        ('clauses."5".status = "excused"', "clauses.5"),
         ('wagers.small.clause = "9.9"', "wagers.small"),
     ],
 )

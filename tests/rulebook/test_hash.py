@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -116,6 +118,21 @@ def test_game_rebuilt_from_its_canonical_bytes_is_the_same_game(tmp_path: Path) 
         assert rebuilt.call(roll) == game.call(roll)
         assert set(rebuilt.winning(roll)) == set(game.winning(roll))
         assert rebuilt.conclusive(roll[:2]) == game.conclusive(roll[:2])
+
+
+def test_game_with_keys_that_rulebooks_no_longer_have_keeps_its_hash(tmp_path: Path) -> None:
+    game = load_book(tmp_path, BOOK)
+    old = json.loads(game.canonical)
+    old["chips"]["smaller_on_top"] = True
+    old["limits"]["maximum"]["noticed"] = "reject-excess"
+    old["equipment"]["dice"]["detail"]["cover"] = True
+    stored = json.dumps(old).encode()
+
+    rebuilt = from_canonical(stored)
+
+    assert rebuilt.facts.limits.maximum == game.facts.limits.maximum
+    assert rebuilt.facts.equipment["dice"].detail == game.facts.equipment["dice"].detail
+    assert rebuilt.hash == sha256(stored).hexdigest()
 
 
 @pytest.mark.parametrize("damaged", [b"", b"{}", b"\xff", b'{"boxes": 5}'])

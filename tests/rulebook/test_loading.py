@@ -208,7 +208,7 @@ def test_non_table_in_place_of_a_table_is_refused(tmp_path: Path, key: str, valu
         ('scope = "box"', 'scope = "boxes"', "limits.maximum.scope", "box"),
         ('by = ["shooter"]', 'by = ["shoter"]', "procedure.steps.throw.by.0", "shooter"),
         ('"throw", "pay', '"throws", "pay', "procedure.order.2", "throw"),
-        ('"procedural"', '"procedure"', "clauses.5.status", "procedural"),
+        ('"prompted"', '"prompt"', "clauses.5.status", "prompted"),
     ],
 )
 def test_unknown_word_is_refused_with_nearest_word(

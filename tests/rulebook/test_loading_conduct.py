@@ -49,6 +49,38 @@ def test_step_as_early_as_one_that_is_not_earlier_is_refused(tmp_path: Path, ste
     assert f"{step!r} does not come before 'throw'" in error.problem
 
 
+def test_optional_step_that_a_round_needs_is_refused(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, edit_book(('as_early_as = "open-betting"', "optional = true")))
+
+    assert (error.key, error.clause) == ("procedure.steps.throw.optional", "5.1")
+    assert "enter-result and illuminate" in error.remedy
+
+
+def test_act_that_only_old_logs_have_is_refused(tmp_path: Path) -> None:
+    act = '[people.acts.operate-equipment]\nby = ["dealer"]\nclause = "6"\n\n[people.acts.bet]'
+    error = expect_error(tmp_path, edit_book(("[people.acts.bet]", act)))
+
+    assert (error.key, error.clause) == ("people.acts.operate-equipment", "6")
+    assert error.remedy == "name the roles in by of each step of the procedure"
+
+
+def test_step_that_a_round_needs_is_not_left_out_for_want_of_equipment(tmp_path: Path) -> None:
+    step = ('as_early_as = "open-betting"', 'equipment = ["tumbler"]')
+    error = expect_error(tmp_path, edit_book(step))
+
+    assert (error.key, error.clause) == ("procedure.steps.throw.equipment", "5.1")
+    assert "a round cannot do without 'throw'" in error.problem
+
+
+def test_opening_check_of_unknown_equipment_is_refused(tmp_path: Path) -> None:
+    check = '\n[opening.power]\nby = ["dealer"]\nclause = "5"\npieces = ["bell", "tumblr"]\n'
+    error = expect_error(tmp_path, edit_book() + check)
+
+    assert (error.key, error.clause) == ("opening.power.pieces", "5")
+    assert "there is no equipment 'tumblr'" in error.problem
+    assert "tumbler" in error.remedy
+
+
 def test_positions_fixed_at_an_absent_step_are_refused(tmp_path: Path) -> None:
     error = expect_error(tmp_path, edit_book(('fixed_at = "close-betting"', 'fixed_at = "tumble"')))
 
@@ -73,10 +105,10 @@ def test_differential_of_a_box_with_itself_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "swap",
     [
-        ('scope = "box"\nnoticed = "reject-excess"\nunnoticed = "stands"',
-         'scope = "box"\nnoticed = "reject-excess"\nunnoticed = "pro-rata"'),
-        ('"small"]]\nnoticed = "reject-excess"\nunnoticed = "stands"',
-         '"small"]]\nnoticed = "reject-excess"\nunnoticed = "pro-rata"'),
+        ('scope = "box"\nunnoticed = "stands"',
+         'scope = "box"\nunnoticed = "pro-rata"'),
+        ('"small"]]\nunnoticed = "stands"',
+         '"small"]]\nunnoticed = "pro-rata"'),
     ],
     ids=["maximum", "differential"],
 )  # fmt: skip
@@ -266,3 +298,12 @@ def test_reading_that_sets_the_identity_of_a_book_is_refused(tmp_path: Path) -> 
     error = expect_error(tmp_path, edit_book((SET, 'set.title = "Other"')))
 
     assert "a reading cannot set title" in error.problem
+
+
+def test_refusal_that_cites_a_clause_of_another_rule_is_refused(tmp_path: Path) -> None:
+    old = '[limits.minimum]\nscope = "player"\n'
+    new = f'{old}refusals = {{ "bet/under-minimum" = "5" }}\n'
+    error = expect_error(tmp_path, edit_book((old, new)))
+
+    assert (error.key, error.clause) == ('limits.minimum.refusals."bet/under-minimum"', "5")
+    assert "not among the clauses of the rule" in error.problem

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
+PHONE_ON_ITS_SIDE = (740, 360)
 TIMEOUT_MILLISECONDS = 60_000
 """How long a page may take for anything on a busy machine."""
 
@@ -28,8 +29,9 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--m
 EXPECTED_ERRORS = ("Failed to load resource", "WebSocket connection to")
 """Console errors of the browser itself, when a test refuses a request or cuts the connection."""
 
-AXE = """async () => {
-  const found = await axe.run(document, { resultTypes: ["violations"] });
+AXE = """async (rules) => {
+  const some = rules.length ? { runOnly: rules } : {};
+  const found = await axe.run(document, { resultTypes: ["violations"], ...some });
   return found.violations.map((each) => ({
     id: each.id,
     help: each.help,
@@ -60,12 +62,13 @@ class BrowserUser:
         self, browser: Browser, house: House, size: str = "desk", lang: str = "en"
     ) -> None:
         self._origin = house.url
-        width, height = SIZES[size]
+        width, height = PHONE_ON_ITS_SIDE if size == "side" else SIZES[size]
         self.context = browser.new_context(
             base_url=house.url,
             viewport={"width": width, "height": height},
             locale={"en": "en-GB", "zh-Hant": "zh-TW", "zh-Hans": "zh-CN"}[lang],
-            has_touch=size == "phone",
+            has_touch=size in ("phone", "side"),
+            color_scheme="dark",
         )
         self.context.set_default_timeout(TIMEOUT_MILLISECONDS)
         self.problems: list[str] = []
@@ -116,11 +119,11 @@ def close_windows(users: Iterable[BrowserUser]) -> None:
     assert not problems, problems
 
 
-def accessibility_violations(page: Page) -> list[dict[str, Any]]:
-    """Return what axe-core finds on a page as it is now."""
+def accessibility_violations(page: Page, *rules: str) -> list[dict[str, Any]]:
+    """Return what axe-core finds on a page as it is now, by some of its rules or by all."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(_axe_source())
-    found: list[dict[str, Any]] = page.evaluate(AXE)
+    found: list[dict[str, Any]] = page.evaluate(AXE, rules)
     return found
 
 

@@ -30,11 +30,12 @@ class PlayerPage:
         *,
         size: str = "desk",
         amount: int = 1_000_000,
+        lang: str = "en",
     ) -> None:
         self.house, self.table = house, table
         house.pass_checks(table)
         self.account = house.buy_in(table, amount=amount) if amount else house.account_id("player")
-        self.user = new_user(house, size)
+        self.user = new_user(house, size, lang)
         self.page: Page = self.user.sign_in("player", f"/table/{table}")
         expect(self.page.get_by_test_id("phase")).to_be_visible()
 

@@ -63,6 +63,35 @@ def test_page_has_no_accessibility_violations(name: str, house: House, new_user:
     assert defects_in_every_language(page) == {}
 
 
+LIGHT_PAGES = PAGES | {
+    "sign-in": ("", "/"),
+    "odds sheet": ("player", "/odds/sg-rws-tai-sai-v6/a?view=sheet"),
+    "comparison": ("player", "/odds/sg-rws-tai-sai-v6/a?view=compare&with=nz-tai-sai-2008/1"),
+    "odds": ("player", "/odds/sg-rws-tai-sai-v6/a?mix=big*100,pig*100&roll=1-3-6"),
+    "approvals": ("pit-manager", "/pit?view=approvals"),
+    "people": ("administrator", "/pit?view=people"),
+}
+
+
+def test_text_has_enough_contrast_in_the_light_theme(house: House, new_user: NewUser) -> None:
+    """Check contrast, at one size and in one language: the theme changes colours only."""
+    pages: dict[str, Page] = {}
+    found = {}
+    for name, (user, path) in LIGHT_PAGES.items():
+        if user not in pages:
+            window = new_user(house)
+            window.page.emulate_media(color_scheme="light")
+            pages[user] = window.sign_in(user, path) if user else window.page
+        page = pages[user]
+        page.goto(path)
+        expect(page.locator("h1")).to_have_count(1)
+        page.wait_for_load_state("networkidle")
+        if violations := accessibility_violations(page, "color-contrast"):
+            found[name] = violations
+
+    assert found == {}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
 def test_page_has_no_accessibility_violations_in_any_language_at_any_size(

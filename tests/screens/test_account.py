@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import time
 from typing import TYPE_CHECKING
@@ -35,29 +36,21 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield house
 
 
-def test_statement_lists_every_amount_of_the_api_and_explains_a_round(
+def test_statement_has_each_account_with_its_balances_and_explains_a_round(
     house: House, new_user: NewUser
 ) -> None:
     house.pass_checks("sg-c")
     player = house.buy_in("sg-c")
     for _ in range(9):
         house.deal("sg-c", (6, 6, 5), until="close-betting")
-        for box in ("big", "small", "single:6"):
+        for box in ("big", "small", "single:6", "odd", "even", "total:17"):
             house.send("player", "sg-c", "PlaceBet", player=player, box=box, amount=700)
         house.deal("sg-c", (6, 6, 5))
     assert house.round_result("sg-c", 9) == (6, 6, 5)
     page = new_user(house).sign_in("player", "/account")
-    account = house.get(f"/api/accounts/{player}", "player")
-    expect(page.get_by_test_id("balance")).to_have_text(format_amount(account["balance"]))
-    rows = page.get_by_test_id("statement").locator("tbody tr")
-    expect(rows).to_have_count(25)
-    page.get_by_role("button", name="Older").click()
-    lines = house.get(f"/api/accounts/{player}/statement?most=1000", "player")
-    expect(rows).to_have_count(len(lines))
-    shown = rows.locator("td:last-child").all_inner_texts()
-    amounts = [line["amount"] for line in reversed(lines)]
-    expected = [format_amount(amount, sign=True) if amount else "" for amount in amounts]
-    assert shown == expected
+    check_ledgers(page, house, player, 50)
+    page.get_by_role("button", name="Older lines").click()
+    check_ledgers(page, house, player, 1000)
     page.get_by_role("button", name="Explain round 9 at sg-c").first.click()
     dialog = page.get_by_role("dialog")
     explained = house.get("/api/tables/sg-c/rounds/9/explanation", "player")
@@ -65,6 +58,64 @@ def test_statement_lists_every_amount_of_the_api_and_explains_a_round(
         for line in bet["lines"]:
             expect(dialog).to_contain_text(line)
     assert not accessibility_violations(page)
+    page.keyboard.press("Escape")
+
+    stack = house.get("/api/tables/sg-c", "player")["seats"][player]["stack"]
+    house.send("player", "sg-c", "CashOut", player=player, amount=stack, to="account")
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    chips = page.locator("[data-account=sg-c]")
+    expect(chips.locator("tbody tr").first).to_contain_text("Cashed out")
+    check_ledgers(page, house, player, 1000)
+    expect(chips.locator("[data-total=closing]")).to_have_text("0.00")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download CSV").click()
+    header, *lines = download.value.path().read_text("utf-8-sig").splitlines()
+    assert header == "account,time,movement,note,round,currency,amount,debt,balance"
+    ledgers = house.get(f"/api/accounts/{player}/ledgers?most=1000", "player")["ledgers"]
+    assert [line.rpartition(",")[2] for line in lines] == [
+        f"{line['balance'] / 100:.2f}" for ledger in ledgers for line in ledger["lines"]
+    ]
+    page.get_by_label("Period").select_option("Choose days")
+    page.get_by_label("Last day").fill("2020-01-31")
+    expect(page.get_by_test_id("ledger")).to_have_count(1)
+    expect(page.locator("[data-total=closing]")).to_have_text("0.00")
+    expect(page.get_by_test_id("balance")).to_have_text(format_amount(ledgers[0]["balance"]))
+
+
+def check_ledgers(page: Page, house: House, player: str, most: int) -> None:
+    """Check that every account has the totals and the lines of the API, the newest line first."""
+    ledgers = house.get(f"/api/accounts/{player}/ledgers?most={most}", "player")["ledgers"]
+    assert [each["table"] for each in ledgers] == ["", "sg-c"]
+    expect(page.get_by_test_id("balance")).to_have_text(format_amount(ledgers[0]["balance"]))
+    for ledger in ledgers:
+        shown = page.locator(f"[data-account={ledger['table'] or 'house'}]")
+        amounts = [line["amount"] for line in reversed(ledger["lines"])]
+        balances = [line["balance"] for line in reversed(ledger["lines"])]
+        expect(shown.locator("[data-cell=balance]")).to_have_text(
+            list(map(format_amount, balances))
+        )
+        expect(shown.locator("[data-cell=amount]")).to_have_text(
+            [format_amount(amount, sign=True) if amount else "" for amount in amounts]
+        )
+        for total in ("opening", "money_in", "money_out", "closing"):
+            figure = shown.locator(f"[data-total={total}]")
+            expect(figure).to_have_text(format_amount(ledger[total]))
+
+
+def test_printed_statement_has_only_the_statement_and_times_have_24_hours(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("player", "/account")
+    expect(page.get_by_test_id("ledger").first).to_be_visible()
+    page.emulate_media(media="print")
+    expect(page.get_by_test_id("ledger").first).to_be_visible()
+    for hidden in (page.locator("input"), page.locator("header"), page.get_by_test_id("sessions")):
+        for each in hidden.all():
+            expect(each).to_be_hidden()
+    times = page.locator("[data-account=house] .when").all_inner_texts()
+    assert times
+    assert all(re.fullmatch(r"\d{1,2} \w{3,4} \d{4}, \d\d:\d\d:\d\d", each) for each in times)
 
 
 def test_locked_screen_opens_only_with_the_password(house: House, new_user: NewUser) -> None:
@@ -133,10 +184,10 @@ def test_password_change_refuses_a_weak_password_and_accepts_a_strong_one(
 
 def test_error_in_a_form_describes_its_control(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("player", "/account")
-    again = page.get_by_label("New password once more")
+    again = page.get_by_label("New password again")
     page.get_by_label("New password", exact=True).fill("one password")
     again.fill("another password")
-    expect(again).to_have_accessible_description("The two are not the same.")
+    expect(again).to_have_accessible_description("The two passwords differ.")
     expect(again).to_have_attribute("aria-invalid", "true")
     again.fill("one password")
     expect(again).to_have_accessible_description("")
@@ -144,10 +195,10 @@ def test_error_in_a_form_describes_its_control(house: House, new_user: NewUser) 
 
 
 def change_password(page: Page, old: str, new: str) -> None:
-    page.get_by_label("Password there is").fill(old)
+    page.get_by_label("Current password").fill(old)
     page.get_by_label("New password", exact=True).fill(new)
-    page.get_by_label("New password once more").fill(new)
-    page.get_by_role("button", name="Change it").click()
+    page.get_by_label("New password again").fill(new)
+    page.get_by_role("button", name="Change the password").click()
 
 
 def test_totp_enrolment_shows_a_qr_code_and_sign_in_then_asks_for_a_code(

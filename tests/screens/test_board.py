@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from tests.screens.house import House, house_toml
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
     from tests.screens.browser import NewUser
 
@@ -21,8 +22,22 @@ SIDES = ["small", "big", "triple", "big", "big", "small"]
 GAMES = {
     "sg-c": "sg-rws-tai-sai-v6/c",
     "sg-a": "sg-rws-tai-sai-v6/a",
+    "calls": "sg-rws-tai-sai-v6/a",
+    "triple": "sg-rws-tai-sai-v6/a",
     "crown": "crown-and-anchor/main",
 }
+
+CALLS = [
+    ((6, 6, 5), "big", "大 BIG"),
+    ((4, 4, 4), "triple", "圍骰 TRIPLE Small & Big lose"),
+    ((1, 1, 2), "small", "小 SMALL"),
+]
+LETTER_HEIGHT = """(element) => {
+  const drawing = document.createElement("canvas").getContext("2d");
+  drawing.font = getComputedStyle(element).font;
+  return drawing.measureText("B").actualBoundingBoxAscent;
+}"""
+"""The height of a capital letter in pixels of the page."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +76,52 @@ def test_board_cites_the_clause_by_which_the_dice_prevail(house: House, new_user
     expect(page.get_by_test_id("prevail")).to_contain_text("sg-rws-tai-sai-v6 5.11")
     page.goto("/board/crown")
     expect(page.get_by_test_id("prevail")).to_have_text("The dice prevail over this display.")
+
+
+def test_board_shows_the_road_of_odd_and_even_only_where_they_are_bets(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house, "board").sign_in("player", "/board/sg-c")
+    expect(page.locator("[data-road]")).to_have_count(2)
+    page.goto("/board/sg-a")
+    expect(page.locator("[data-road]")).to_have_count(1)
+    expect(page.locator('[data-road="small big"]')).to_be_visible()
+
+
+def test_board_follows_a_round_from_the_close_of_betting_to_the_call(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house, "board").sign_in("player", "/board/calls")
+    house.pass_checks("calls")
+    latest, headline = page.get_by_test_id("latest"), page.get_by_test_id("headline")
+    for number, (roll, side, words) in enumerate(CALLS, 1):
+        house.deal("calls", roll, until="tumble")
+        expect(latest).to_have_attribute("data-state", "cleared")
+        expect(page.get_by_test_id("which")).to_have_text(f"Round {number}: the dice are awaited")
+        expect(page.get_by_test_id("dice").get_by_role("img")).to_have_count(0)
+        expect(headline).to_have_count(0)
+        house.deal("calls", roll, until="enter-result")
+        expect(headline).to_have_text(words)
+        expect(headline).to_have_attribute("data-outcome", side)
+        assert beads(page, "small big") == [side for _, side, _ in CALLS[:number]]
+        expect(page.get_by_test_id("last-results").locator("li")).to_have_count(number)
+        house.deal("calls", roll)
+        expect(page.get_by_test_id("which")).to_have_text(f"Last result, round {number}")
+        expect(headline).to_have_text(words)
+
+
+def test_headline_of_the_board_is_readable_from_5_m_on_55_inches(
+    house: House, new_user: NewUser
+) -> None:
+    house.pass_checks("triple")
+    house.deal("triple", (4, 4, 4))
+    page = new_user(house, "board").sign_in("player", "/board/triple")
+    headline = page.get_by_test_id("headline")
+    screen_width_mm = 55 * 25.4 * 16 / math.hypot(16, 9)
+    for words in ("圍骰 TRIPLE", "Small & Big lose"):
+        height_px = headline.get_by_text(words).evaluate(LETTER_HEIGHT)
+        arc_minutes = 60 * math.degrees(math.atan(height_px * screen_width_mm / 1920 / 5000))
+        assert arc_minutes >= 20, words
 
 
 def test_board_shows_new_results_and_void_rounds_without_a_reload(
@@ -121,13 +182,24 @@ def test_board_asks_for_sign_in_when_its_session_has_ended(house: House, new_use
     expect(page.get_by_test_id("total")).to_be_visible()
 
 
-@pytest.mark.parametrize(("size", "lang"), [("desk", "en"), ("board", "zh-Hans")])
+@pytest.mark.parametrize(
+    ("size", "lang", "table"),
+    [("desk", "en", "sg-c"), ("board", "zh-Hans", "sg-c"), ("board", "en", "triple")],
+)
 def test_board_fits_the_screen_without_scrolling(
-    house: House, new_user: NewUser, size: str, lang: str
+    house: House, new_user: NewUser, size: str, lang: str, table: str
 ) -> None:
-    page = new_user(house, size, lang).sign_in("player", "/board/sg-c")
+    page = new_user(house, size, lang).sign_in("player", f"/board/{table}")
     expect(page.get_by_test_id("counts")).to_be_visible()
-    lowest = page.locator(".honest").bounding_box()
-    assert lowest
     height = page.viewport_size["height"] if page.viewport_size else 0
-    assert lowest["y"] + lowest["height"] <= height, "the last line is below the screen"
+    counts = page.get_by_test_id("counts").bounding_box()
+    assert counts
+    assert bottom_of(page.locator(".honest")) <= height, "the last line is below the screen"
+    for above in (page.get_by_test_id("last-results"), page.get_by_test_id("road").last):
+        assert bottom_of(above) <= counts["y"], "the counts are covered"
+
+
+def bottom_of(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box
+    return box["y"] + box["height"]

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 SCRIPT_BUDGET = 75_000
 """Bytes of JavaScript that a page may load, compressed."""
 
-TEXT_BUDGET = 20_000
+TEXT_BUDGET = 32_000
 """Bytes of the texts of one language, compressed."""
 
 Manifest = dict[str, dict[str, Any]]

@@ -22,12 +22,38 @@ def card(page: Page, table: str) -> Locator:
     return page.locator(f"article[data-table={table}]")
 
 
+@pytest.mark.clause("sg-rws-tai-sai-v6 3.3", "triple-dice 6")
 def test_lobby_lists_every_table_with_its_limits(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("player")
     for line in house.get("/api/tables", "player"):
         shown = card(page, line["table"])
         expect(shown).to_contain_text(line["title"])
-        expect(shown.get_by_test_id("limits")).to_have_text("Limits 1 – 1,000 SGD")
+        if not line["game"].startswith("nz-"):  # by its rulebook, no limits are displayed
+            expect(shown.get_by_test_id("limits")).to_contain_text("Limits 1 – 1,000 SGD")
+
+
+@pytest.mark.parametrize(
+    ("lang", "size", "texts"),
+    [
+        (
+            "en",
+            "desk",
+            {
+                "sg-a": "Rules in force from 6 Oct 2023, 08:00",
+                "nz-1": "Rules in force, consolidated 25 Apr 2008",
+                "triple": "Rules in force, without a date",
+            },
+        ),
+        ("zh-Hant", "phone", {"nz-2": "規則有效；2008年4月25日 彙編文本"}),
+    ],
+)
+def test_lobby_says_from_when_the_rules_of_a_table_are_in_force(
+    house: House, new_user: NewUser, lang: str, size: str, texts: dict[str, str]
+) -> None:
+    page = new_user(house, size, lang).sign_in("player")
+
+    for table, text in texts.items():
+        expect(card(page, table).get_by_test_id("in-force")).to_have_text(text)
 
 
 def test_lobby_follows_a_round_live(house: House, new_user: NewUser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from tests.screens.house import House
 
 GAME = "sg-rws-tai-sai-v6/c"
-READ_SHEET = """() => [...document.querySelectorAll("[data-testid=sheet] tbody tr")].map((row) => {
+A4 = (595, 842)
+"""The size of a page in points."""
+READ_SHEET = """() => [...document.querySelectorAll("tr[data-box]:has(.picture)")].map((row) => {
   const figures = [...row.querySelectorAll("td.number")];
   return [row.dataset.box, ...figures.map((each) => each.textContent.trim())];
 })"""
@@ -49,14 +52,33 @@ def test_odds_sheet_shows_the_figures_of_the_api(
         ]
         for each in sheet["boxes"]
     ]
-    assert page.evaluate(READ_SHEET) == expected
+    assert page.evaluate(READ_SHEET) == in_families(expected)
     expect(page.get_by_test_id("layout-edge")).to_contain_text(sheet["layout_edge"])
+    families = dict.fromkeys(box["family"] for box in game["boxes"])
+    expect(page.get_by_test_id("sheet").locator("th[scope=rowgroup]")).to_have_count(len(families))
+
+
+def in_families(rows: list[list[str]]) -> list[list[str]]:
+    """Group rows by the family of their box, in the order in which the families begin."""
+    families = list(dict.fromkeys(row[0].partition(":")[0] for row in rows))
+    return sorted(rows, key=lambda row: families.index(row[0].partition(":")[0]))
+
+
+@pytest.mark.parametrize("game", [GAME, "nz-tai-sai-2008/2"])
+def test_odds_sheet_prints_on_two_pages_of_a4(game: str, house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("player", f"/odds/{game}?view=sheet")
+    expect(page.get_by_test_id("sheet")).to_be_visible()
+
+    pdf = page.pdf(prefer_css_page_size=True)
+
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    assert [(round(float(width)), round(float(height))) for width, height in sizes] == [A4, A4]
 
 
 def test_odds_sheet_is_sorted_and_filtered(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("player", f"/odds/{GAME}?view=sheet")
     page.get_by_role("button", name="House edge").press("Enter")
-    rows = page.get_by_test_id("sheet").locator("tbody tr")
+    rows = page.get_by_test_id("sheet").locator("tr[data-box]")
     expect(rows.first).to_have_attribute("data-box", "pair:1-1-3")
     header = page.get_by_role("columnheader", name="House edge")
     expect(header).to_have_attribute("aria-sort", "descending")
@@ -98,6 +120,37 @@ def test_figures_of_a_mix_are_those_of_the_api(house: House, new_user: NewUser) 
     expect(page.get_by_test_id("mix-total")).to_have_text("26.00")
 
 
+def test_mix_in_the_address_is_shared_and_bad_parts_are_named(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("player", f"/odds/{GAME}")
+    page.locator("[data-area=big]").click()
+    page.locator("[data-area='domino:1-2']").click()
+    expect(page).to_have_url(f"{house.url}/odds/{GAME}?mix=big*100,domino:1-2*100")
+    page.get_by_role("link", name="Sheet").click()
+    page.get_by_role("link", name="Felt and mix").click()
+    page.locator("[data-area=big]").click()
+    address = f"{house.url}/odds/{GAME}?mix=big*200,domino:1-2*100&view=mix"
+    expect(page).to_have_url(address)
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_test_id("mix-total")).to_have_text("2.00")
+
+    other = new_user(house).sign_in("player2", address)
+    expect(other.get_by_test_id("mix-total")).to_have_text("3.00")
+    expect(other.locator("[data-pile]")).to_have_count(2)
+    other.goto(f"/odds/{GAME}?mix=big*100,pig*100,small*many,odd*0&roll=7-1-1&with=nothing")
+    expect(other.get_by_test_id("mix-total")).to_have_text("1.00")
+    note = other.get_by_test_id("bad-mix")
+    expect(note).to_contain_text("“pig*100”, “small*many”, “odd*0”")
+    expect(other.get_by_test_id("bad-roll")).to_contain_text("“7-1-1”")
+    note.get_by_role("button", name="Close").click()
+    expect(note).to_have_count(0)
+    expect(other).to_have_url(f"{house.url}/odds/{GAME}?mix=big*100&roll=7-1-1&with=nothing")
+    other.get_by_role("link", name="Comparison").click()
+    expect(other.get_by_text("There is no game “nothing”")).to_be_visible()
+
+
 def test_chosen_roll_shows_the_result_of_each_bet_of_a_mix(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("player", f"/odds/{GAME}?roll=1-3-6")
     expect(page.get_by_test_id("call")).to_have_text("1, 3, 6, total 10")
@@ -110,7 +163,7 @@ def test_chosen_roll_shows_the_result_of_each_bet_of_a_mix(house: House, new_use
     page.get_by_role("radiogroup", name="Die 2").get_by_role("radio", name="4").check(force=True)
     expect(page.get_by_test_id("call")).to_have_text("1, 4, 6, total 11")
     expect(page.get_by_test_id("roll-net")).to_have_text("0.00")
-    expect(page).to_have_url(f"{house.url}/odds/{GAME}?roll=1-4-6")
+    expect(page).to_have_url(f"{house.url}/odds/{GAME}?roll=1-4-6&mix=total:10*100,big*100")
 
 
 def test_chips_on_both_areas_of_a_box_are_one_stake(house: House, new_user: NewUser) -> None:
@@ -140,9 +193,25 @@ def test_two_games_are_compared_box_by_box(house: House, new_user: NewUser) -> N
         "all => Object.fromEntries(all.map((row) => [row.dataset.box, row.dataset.verdict]))"
     )
     assert verdicts == {box: verdict(here, there, box) for box in here.keys() | there.keys()}
-    expect(table.locator("[data-box='pair:1-1-3']")).to_contain_text("better for players there")
+    pair = table.locator("[data-box='pair:1-1-3']")
+    expect(pair).to_contain_text("better for players there")
+    for figure, text in {
+        "pays-here": "50 to 1",
+        "hit-here": "1.39 %",
+        "edge-here": "29.167 %",
+        "pays-there": pays(house, "nz-tai-sai-2008/2", "pair:1-1-3"),
+        "hit-there": "1.39 %",
+    }.items():
+        expect(pair.locator(f"[data-figure={figure}]")).to_have_text(text)
+    expect(page.get_by_text("Tai-Sai (New Zealand), layout 2").last).to_be_visible()
     page.get_by_label("Only what differs").check()
     expect(table.locator("[data-verdict=same]")).to_have_count(0)
+
+
+def pays(house: House, game: str, name: str) -> str:
+    boxes = house.get(f"/api/rulebooks/{game}")["boxes"]
+    box = next(each for each in boxes if each["id"] == name)
+    return " / ".join(line["odds"] for line in box["lines"])
 
 
 def edges(house: House, game: str) -> dict[str, str]:
@@ -170,9 +239,32 @@ def test_odds_page_lists_the_readings_and_clauses_of_the_rulebook(
     page.get_by_role("link", name="Clauses").click()
     clauses = page.get_by_test_id("clauses").locator("[data-clause]")
     expect(clauses).to_have_count(len(game["clauses"]))
-    page.get_by_label("Status").select_option("procedural")
-    procedural = [each for each in game["clauses"].values() if each["status"] == "procedural"]
-    expect(clauses).to_have_count(len(procedural))
+    page.get_by_label("Status").select_option("prompted")
+    prompted = [each for each in game["clauses"].values() if each["status"] == "prompted"]
+    expect(clauses).to_have_count(len(prompted))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sg-rws-tai-sai-v6/a",
+        "sg-rws-tai-sai-open-cover-v5/a",
+        "nz-tai-sai-2008/1",
+        "crown-and-anchor/main",
+    ],
+)
+def test_odds_page_shows_every_fact_of_a_declared_clause(
+    house: House, new_user: NewUser, name: str
+) -> None:
+    clauses = house.get(f"/api/rulebooks/{name}")["clauses"]
+    declared = {number: each for number, each in clauses.items() if each["status"] == "declared"}
+
+    page = new_user(house).sign_in("player", f"/odds/{name}?view=clauses")
+
+    assert declared
+    for number, each in declared.items():
+        shown = page.locator(f"[data-clause='{number}']")
+        expect(shown.get_by_role("listitem")).to_have_text(each["facts"])
 
 
 def test_every_game_is_listed_with_a_working_link(house: House, new_user: NewUser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -211,13 +212,16 @@ def test_only_an_approved_correction_is_paid(house: House, new_user: NewUser) ->
 
     decisions = {"a slip": ("Decline", "Declined."), "paid short": ("Approve", "carried out.")}
     for reason, (button, done) in decisions.items():
-        requester.get_by_label("Round").fill(str(number))
-        requester.get_by_label("Player", exact=True).first.fill(player)
-        requester.get_by_label("Amount").first.fill("12")
-        requester.get_by_label("Reason").first.fill(reason)
-        requester.get_by_role("button", name="Ask for approval").click()
+        form = requester.locator("form").filter(has_text="Ask for approval")
+        form.get_by_label("Round").fill(str(number))
+        form.get_by_label("player Seat 1 · Card").check()
+        form.get_by_label("Amount").fill("12")
+        form.get_by_label("Reason").fill(reason)
+        form.get_by_role("button", name="Ask for approval").click()
         request = approver.get_by_test_id("request").filter(has_text=reason)
-        expect(request).to_contain_text(f"Correct round {number} for player by +12.00")
+        expect(request).to_contain_text(f"Correct round {number} for Seat 1 · player by +12.00")
+        expect(request.get_by_test_id("effect")).to_contain_text("player+12.00")
+        expect(request.get_by_test_id("effect")).to_contain_text("House-12.00")
         request.get_by_label("Note on your decision").fill("seen")
         request.get_by_role("button", name=button).click()
         expect(approver.get_by_text(done)).to_be_visible()
@@ -228,6 +232,71 @@ def test_only_an_approved_correction_is_paid(house: House, new_user: NewUser) ->
     lines = house.get(f"/api/accounts/{player}/statement")
     assert not any(line["note"] == "a slip" for line in lines)
 
+    decided = approver.get_by_test_id("decided").get_by_role("listitem")
+    expect(decided).to_have_count(2)
+    expect(decided.first).to_contain_text("Approved by pit-manager")
+    approver.get_by_label("Find in everything").fill("A SLIP")
+    expect(decided).to_have_count(1)
+    expect(decided).to_contain_text("Declined by pit-manager")
+    approver.get_by_label("Who asked or decided").fill("auditor")
+    expect(approver.get_by_text("No decided request is found.")).to_be_visible()
+    approver.goto("/pit?view=approvals")
+    approver.get_by_role("combobox", name="Table").select_option("ruled")
+    expect(decided).to_have_count(2)
+
+
+def test_badge_in_the_header_counts_the_requests_that_the_user_may_decide(
+    house: House, new_user: NewUser
+) -> None:
+    limits = house.get("/api/tables/heat")["limits"]
+    request = house.client("supervisor").post(
+        "/api/tables/heat/requests",
+        json={"command": {"type": "SetLimits", "limits": limits}, "reason": "a quiet night"},
+    )
+    assert request.is_success, request.text
+    pages = {
+        who: new_user(house, size).sign_in(who, path)
+        for who, size, path in (
+            ("supervisor", "desk", "/pit"),
+            ("auditor", "desk", "/pit?view=approvals"),
+            ("dealer", "desk", "/deal/heat"),
+            ("player", "phone", "/"),
+            ("pit-manager", "phone", "/odds"),
+            ("supervisor2", "desk", "/account"),
+        )
+    }
+    for who in ("pit-manager", "supervisor2"):
+        badge = pages[who].get_by_test_id("request-badge")
+        expect(badge).to_be_visible()
+        expect(badge).to_have_text(re.compile("1.*Waiting for you: 1", re.DOTALL))
+        assert accessibility_violations(pages[who]) == []
+    expect(pages["auditor"].get_by_test_id("request")).to_contain_text("a quiet night")
+    expect(pages["auditor"].get_by_text("It changes no player’s money.")).to_be_visible()
+    expect(pages["supervisor"].get_by_role("heading", level=1)).to_have_count(1)
+    for who in ("supervisor", "auditor", "dealer", "player"):
+        expect(pages[who].get_by_test_id("request-badge")).to_have_count(0)
+
+    pages["pit-manager"].get_by_test_id("request-badge").click()
+    pages["pit-manager"].get_by_role("button", name="Decline").click()
+    for who in ("pit-manager", "supervisor2"):
+        expect(pages[who].get_by_test_id("request-badge")).to_have_count(0)
+
+
+def test_staff_without_an_assignment_work_at_no_table(house: House, new_user: NewUser) -> None:
+    (assignment,) = [
+        each["id"]
+        for each in house.get("/api/assignments", "administrator")
+        if each["account"] == house.account_id("game-supervisor")
+    ]
+    page = new_user(house).sign_in("administrator", "/pit?view=people")
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="game-supervisor"))
+    expect(row.get_by_test_id("works-at")).to_have_text("all tables")
+    house.client("administrator").delete(f"/api/assignments/{assignment}").raise_for_status()
+    page.reload()
+    expect(row.get_by_test_id("works-at")).to_have_text("no table now")
+    other = new_user(house).sign_in("game-supervisor", "/account")
+    expect(other.get_by_test_id("works-at")).to_have_text("no table: nobody has assigned you now")
+
 
 def test_only_a_shift_manager_makes_a_ruling(house: House, new_user: NewUser) -> None:
     player = house.account_id("player")
@@ -237,7 +306,7 @@ def test_only_a_shift_manager_makes_a_ruling(house: House, new_user: NewUser) ->
 
     page = new_user(house).sign_in("shift-manager", "/pit/ruled?view=decisions")
     form = page.locator("form").filter(has=page.get_by_role("button", name="Make the ruling"))
-    form.get_by_role("button", name="player", exact=True).click()
+    form.get_by_label("player Seat 1 · Card").check()
     form.get_by_label("Take from the player").check()
     form.get_by_label("Amount").fill("5")
     form.get_by_label("Reason").fill("found on the floor")
@@ -254,7 +323,7 @@ def test_ruling_above_the_amount_for_one_person_is_made_after_an_approval(
     before = house.get("/api/tables/ruled")["seats"][player]["stack"]
     page = new_user(house).sign_in("shift-manager", "/pit/ruled?view=decisions")
     form = page.locator("form").filter(has=page.get_by_role("button", name="Make the ruling"))
-    form.get_by_role("button", name="player", exact=True).click()
+    form.get_by_label("player Seat 1 · Card").check()
     form.get_by_label("Amount").fill("500")
     form.get_by_label("Reason").fill("a die fell off the table")
     form.get_by_role("button", name="Make the ruling").click()
@@ -266,7 +335,7 @@ def test_ruling_above_the_amount_for_one_person_is_made_after_an_approval(
     expect(note.get_by_text("Asked for.")).to_be_visible()
     approver = new_user(house).sign_in("pit-manager", "/pit?view=approvals")
     request = approver.get_by_test_id("request").filter(has_text="agreed with the player")
-    expect(request).to_contain_text("Ruling for player: +500.00")
+    expect(request).to_contain_text("Ruling for Seat 1 · player: +500.00")
     request.get_by_role("button", name="Approve").click()
     expect(approver.get_by_text("carried out.")).to_be_visible()
     assert house.get("/api/tables/ruled")["seats"][player]["stack"] == before + 50_000
@@ -365,7 +434,7 @@ def test_locked_table_is_released_with_a_reason(house: House, new_user: NewUser)
 
     expect(page.get_by_text("Table locked is released.")).to_be_visible()
     expect(malfunction).to_have_count(0)
-    assert house.get("/api/tables/locked")["locked"] == ""
+    assert house.get("/api/tables/locked")["locked"] == []
 
 
 def test_shift_manager_resumes_a_suspended_house(
@@ -407,8 +476,8 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
     page.get_by_role("button", name="Pay out").click()
     expect(page.get_by_test_id("balance")).to_have_text(format_amount(balance + 14_950))
 
-    page.get_by_label("Name").fill("Ann Other")
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_label("Name", exact=True).fill("Ann Other")
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Ann Other")).to_be_visible()
     assert house.get(f"/api/accounts/{player}/person")["name"] == "Ann Other"
 
@@ -420,18 +489,30 @@ def test_administrators_add_confirm_assign_and_disable_a_dealer(
     form = page.locator("form").filter(has=page.get_by_role("button", name="Add somebody"))
     form.get_by_label("Name").fill("dora")
     form.get_by_label("dealer", exact=True).check()
+    form.get_by_label("Date of birth").fill("2001-02-03")
     form.get_by_role("button", name="Add somebody").click()
     expect(page.get_by_role("dialog")).to_contain_text("second administrator must confirm dora")
     expect(page.get_by_test_id("first-password")).to_have_count(0)
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
 
-    second = new_user(house).sign_in("administrator2", "/pit")
+    second = new_user(house).sign_in("administrator2", "/")
+    second.get_by_test_id("request-badge").click()
+    expect(page.get_by_test_id("request-badge")).to_have_count(0)
     waiting = second.get_by_role("region", name="Waiting for a second administrator")
     waiting.get_by_role("listitem").filter(has_text="dora").get_by_role(
         "button", name="Confirm"
     ).click()
     password = second.get_by_test_id("first-password").inner_text()
     expect(second.get_by_role("row").filter(has_text="dora")).to_contain_text("enabled")
+    second.get_by_role("dialog").get_by_role("button", name="Close").click()
+    second.get_by_role("button", name="Change dora").click()
+    born = second.get_by_role("dialog").get_by_label("Date of birth")
+    expect(born).to_have_value("2001-02-03")
+    born.fill("1990-01-31")
+    second.get_by_role("button", name="Save the date of birth").click()
+    expect(second.get_by_text("dora is changed.")).to_be_visible()
+    second.get_by_role("button", name="Change dora").click()
+    expect(second.get_by_role("dialog").get_by_label("Date of birth")).to_have_value("1990-01-31")
     page.reload()
     assignment = page.locator("form").filter(has=page.get_by_role("button", name="Assign"))
     assignment.get_by_role("combobox", name="Who").select_option("dora")
@@ -471,7 +552,9 @@ def test_auditor_verifies_the_log_and_filters_the_security_trail(
 def test_auditor_sees_a_table_without_controls(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("auditor", "/pit/figures")
     parts = page.get_by_role("navigation", name="Parts of table figures")
-    expect(parts.get_by_role("link")).to_have_text(["Now", "Limits", "Rounds", "Approvals"])
+    expect(parts.get_by_role("link")).to_have_text(
+        ["Now", "Limits", "Rounds", "Equipment", "Dice", "Dice monitor", "Approvals"]
+    )
     parts.get_by_role("link", name="Limits").click()
     expect(page.get_by_label("Maximum: Big")).to_be_disabled()
     expect(page.get_by_role("button", name="Ask for approval")).to_have_count(0)

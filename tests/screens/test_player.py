@@ -89,14 +89,15 @@ def test_favourites_are_saved_renamed_placed_and_deleted(house: House, new_user:
     player.toolbar_button("Favourites").click()
     for i in range(1, 16):
         player.page.get_by_label("Name", exact=True).fill(f"Set {i}")
-        player.button("Keep").click()
+        player.button("Save").click()
     expect(player.page.get_by_role("listitem").filter(has_text="Set ")).to_have_count(15)
     player.page.get_by_label("Name", exact=True).fill("Set 7")
-    player.button("Keep").click()
+    player.button("Save").click()
     expect(player.page.get_by_role("alert").filter(has_text="of this name already")).to_be_visible()
     player.button("Rename Set 7").click()
     player.page.get_by_label("New name").fill("Lucky")
-    player.button("Save").click()
+    renamed = player.page.get_by_role("listitem").get_by_role("button", name="Save", exact=True)
+    renamed.click()
     player.button("Delete Set 8").click()
     player.page.reload()
     player.toolbar_button("Clear").click()
@@ -107,6 +108,7 @@ def test_favourites_are_saved_renamed_placed_and_deleted(house: House, new_user:
     player.assert_chips(**{"big": 100, "triple:6": 100})
 
 
+@pytest.mark.clause("sg-rws-tai-sai-v6 3.4")
 def test_set_of_bets_over_stack_or_limit_is_not_placed(house: House, new_user: NewUser) -> None:
     player = PlayerPage(house, "p5", new_user, amount=70_000)
     player.open_betting()
@@ -147,12 +149,12 @@ def test_partly_refused_set_of_bets_is_rolled_back(house: House, new_user: NewUs
     player.page.route("**/commands", fill_small)
     player.toolbar_button("Double").click()
     expect(player.refusal).to_contain_text("Small")
-    expect(player.refusal).to_contain_text("more than fits: 0 of 1,000")
+    expect(player.refusal).to_contain_text("more than fits: 0 of the maximum of 1,000 is left.")
     expect(player.refusal).to_contain_text("taken back again; everything lies as before")
     player.assert_chips(**{"big": 100, "small": 100, "total:9": 10_000})
 
 
-def test_refusal_names_the_clause_and_the_largest_possible_bet(
+def test_refusal_is_a_sentence_with_the_clauses_that_apply_folded_away(
     house: House, new_user: NewUser
 ) -> None:
     player = PlayerPage(house, "p7", new_user)
@@ -162,13 +164,17 @@ def test_refusal_names_the_clause_and_the_largest_possible_bet(
     expect(player.page.get_by_test_id("room-big")).to_have_text("50")
     player.chip(100).click()
     player.box("big").click()
-    expect(player.refusal).to_contain_text("100 is more than fits: 50 of 1,000")
-    expect(player.refusal).to_contain_text("You can place up to 50.00 more here.")
-    expect(player.refusal).to_contain_text("Clause 3.5")
+    expect(player.refusal).to_contain_text("100 is more than fits: 50 of the maximum of 1,000 is")
     player.assert_chips(big=0)
+    cited = player.refusal.locator("summary")
+    expect(cited).to_have_text("Clause 3.5, 5.1")
+    clause = player.refusal.locator("dd[lang=en]").first
+    expect(clause).to_be_hidden()
+    cited.press("Enter")
+    expect(clause).to_contain_text("the limit belongs to the box")
     player.page.get_by_label("Language").select_option("zh-Hant")
     player.box("big").click()
-    expect(player.refusal).to_contain_text("此處最多還可下注 50.00")
+    expect(player.refusal).to_contain_text("100 超過上限：1,000 之中尚餘 50。")
 
 
 def test_chip_is_pending_until_the_server_accepts_the_bet(house: House, new_user: NewUser) -> None:

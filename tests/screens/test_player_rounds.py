@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ TABLES = {
     "r3": "sg-rws-tai-sai-v6/a",
     "r4": "sg-rws-tai-sai-v6/a",
     "r5": "sg-rws-tai-sai-v6/a",
+    "roads": "sg-rws-tai-sai-v6/a",
     "r6": "sg-rws-tai-sai-v6/a",
     "nz": "nz-tai-sai-2008/1",
     "open": "sg-rws-tai-sai-open-cover-v5/a",
@@ -49,7 +49,7 @@ def test_round_is_announced_lit_and_paid(house: House, new_user: NewUser) -> Non
     player = PlayerPage(house, "r1", new_user)
     alert = player.page.locator('[aria-live="assertive"]')
     phase, call = player.page.get_by_test_id("phase"), player.page.get_by_test_id("call")
-    expect(phase).to_contain_text("Between rounds")
+    expect(phase).to_contain_text("Nobody deals here now")
     player.open_betting()
     expect(alert).to_have_text("Place your Bets, please")
     player.place("small", "big", "domino:1-4", "single:6")
@@ -74,17 +74,61 @@ def test_round_is_announced_lit_and_paid(house: House, new_user: NewUser) -> Non
     assert player.seat()["stack"] == 1_000_500
 
 
-def test_explanation_of_a_round_quotes_the_api(house: House, new_user: NewUser) -> None:
+def test_explanation_has_a_line_for_each_bet_and_is_told_chip_by_chip_on_demand(
+    house: House, new_user: NewUser
+) -> None:
     player = PlayerPage(house, "r2", new_user)
     player.open_betting()
-    player.place("small", "big")
+    player.place("small", "big", "domino:1-4")
     player.finish_round()
     player.button("Explain my bets in round 1").click()
     dialog = player.page.get_by_role("dialog", name="Your bets in round 1")
-    explanation = house.get("/api/tables/r2/rounds/1/explanation", "player")
-    assert [bet["spot"] for bet in explanation] == ["small", "big"]
-    for line in (line for bet in explanation for line in bet["lines"]):
-        expect(dialog.get_by_role("listitem").filter(has_text=line).first).to_be_visible()
+    bets = {bet["spot"]: bet for bet in house.get("/api/tables/r2/rounds/1/explanation", "player")}
+    assert {spot: bet["net"] for spot, bet in bets.items()} == {
+        "small": 100, "big": -100, "domino:1-4": 600
+    }  # fmt: skip
+    for spot, words in (
+        ("small", "Small 1.00 1 to 1 +1.00"),
+        ("big", "Big 1.00 – -1.00"),
+        ("domino:1-4", "Domino 1-4 1.00 6 to 1 +6.00"),
+    ):
+        expect(dialog.locator(f"[data-bet='{spot}']")).to_have_text(words_of(words))
+    expect(dialog.get_by_test_id("explained-net")).to_have_text(words_of("Net of the round +6.00"))
+    line = dialog.get_by_role("listitem").filter(
+        has_text="wins when 1 and 4 both appear; on 1, 4, 5, total 10 it won, paid 6 to 1."
+    )
+    expect(line).to_be_hidden()
+    dialog.get_by_text("Chip by chip").press("Enter")
+    expect(line).to_be_visible()
+    steps = [step for bet in bets.values() for step in bet["steps"]]
+    expect(dialog.get_by_role("listitem")).to_have_count(len(steps))
+
+
+def words_of(text: str) -> re.Pattern[str]:
+    """Match these words with any white space between them."""
+    return re.compile(r"\s*".join(re.escape(word) for word in text.split()))
+
+
+def test_last_totals_and_both_roads_are_visible_next_to_the_felt(
+    house: House, new_user: NewUser
+) -> None:
+    for roll in ((1, 4, 5), (2, 2, 2), (6, 6, 5)):
+        house.deal("roads", roll)
+    player = PlayerPage(house, "roads", new_user)
+    page = player.page
+    totals = page.get_by_test_id("last-totals").get_by_role("listitem")
+    expect(totals).to_have_text(
+        [words_of("17 B Big"), words_of("6 T Triple"), words_of("10 S Small")]
+    )
+    for plate in ("bead plate", "big road"):
+        expect(page.get_by_role("img", name=plate)).to_be_in_viewport(ratio=1)
+    expect(totals.last).to_be_in_viewport(ratio=1)
+    player.open_betting()
+    player.deal("close-betting", "tumble", "uncover", "call-result")
+    expect(totals.first).to_have_text(words_of("10 S Small"))
+    player.deal("enter-result", "illuminate", "collect-losers", "pay-winners")
+    expect(page.get_by_test_id("history")).to_contain_text("10")
+    expect(totals).to_have_count(4)
 
 
 def test_notice_of_a_void_round_stays_until_dismissed(house: House, new_user: NewUser) -> None:
@@ -106,7 +150,9 @@ def test_notice_of_a_void_round_stays_until_dismissed(house: House, new_user: Ne
     expect(notice).to_have_count(0)
 
 
-def test_returning_player_sees_the_notice_of_a_void_round(house: House, new_user: NewUser) -> None:
+def test_returning_player_sees_the_cause_and_the_notice_of_a_void_round(
+    house: House, new_user: NewUser
+) -> None:
     player = PlayerPage(house, "r4", new_user)
     player.open_betting()
     player.place("big")
@@ -117,6 +163,9 @@ def test_returning_player_sees_the_notice_of_a_void_round(house: House, new_user
     house.get_until(
         statement, lambda lines: any(is_void_at(line, "r4") for line in lines), "player"
     )
+    player.page.goto("/account")
+    row = player.page.get_by_role("row").filter(has_text="Round void, bets returned").first
+    expect(row).to_contain_text("Too few tumbles")
     player.page.goto("/table/r4")
     expect(player.page.get_by_test_id("notice")).to_contain_text("Round 1 is void")
 
@@ -172,8 +221,10 @@ def test_shooter_chooses_dice_bets_and_throws(house: House, new_user: NewUser) -
     expect(player.button("Die 2")).to_have_count(0)
     player.open_betting()
     expect(shooter).to_contain_text("before you throw")
-    player.place("shooter", "red")
-    expect(player.page.get_by_test_id("shooter-stake")).to_contain_text("1.00")
+    player.place("red")
+    player.page.get_by_label("Amount of the bet").fill("7")
+    player.button("Place the bet").click()
+    expect(player.page.get_by_test_id("shooter-stake")).to_contain_text("7.00")
     player.box("shooter").click(button="right")
     expect(player.refusal).to_have_count(0)
     player.deal("close-betting")
@@ -181,8 +232,8 @@ def test_shooter_chooses_dice_bets_and_throws(house: House, new_user: NewUser) -
     expect(player.page.get_by_test_id("call")).to_have_text("The dice have been thrown")
     player.deal("call-result", "collect-losers", "pay-winners")
     expect(shooter).to_contain_text("1 of 4 throws won")
-    expect(player.box("shooter")).to_have_attribute("aria-label", re.compile("your chips 1.00"))
-    expect(player.page.get_by_test_id("staked")).to_have_text(format_amount(100))
+    expect(player.box("shooter")).to_have_attribute("aria-label", re.compile("your chips 7.00"))
+    expect(player.page.get_by_test_id("staked")).to_have_text(format_amount(700))
     expect(player.page.get_by_test_id("stack")).to_have_text(format_amount(player.seat()["stack"]))
 
 
@@ -194,14 +245,20 @@ def test_automatic_table_counts_down_and_reveals_the_committed_seed(
     view = house.get_until("/api/tables/auto", lambda view: view["betting_closes"] > 0)
     assert view["betting_closes"] == view["betting_since"] + 6_000_000
     expect(page.get_by_test_id("countdown")).to_have_text(re.compile(r"^\s*[0-6]\s*$"))
-    expect(page.get_by_test_id("seal-checked")).to_contain_text("the one that was sealed")
-    fairness = page.get_by_test_id("fairness").inner_text()
-    number = re.search(r"Seed of round (\d+)", fairness)
-    assert number
-    events = house.get(f"/api/tables/auto/rounds/{number[1]}")["events"]
-    (seed,) = (each["event"]["seed"] for each in events if each["event"]["type"] == "SeedRevealed")
-    assert seed in fairness
-    assert hashlib.sha256(bytes.fromhex(seed)).hexdigest() in fairness
+    player.box("big").click()
+    fairness = page.get_by_test_id("fairness")
+    fairness.get_by_role("button", name="Verify the dice of round").click()
+    check = fairness.get_by_test_id("dice-check")
+    expect(check).to_have_attribute("data-fair", "true")
+    expect(check.locator("[data-holds=true]")).to_have_count(4)
+    check.locator("summary").press("Enter")
+    number, seed = check.get_attribute("data-round"), check.get_by_test_id("seed").inner_text()
+    history = house.get(f"/api/tables/auto/rounds/{number}")["events"]
+    kinds = [each["event"]["type"] for each in history]
+    expect(check).to_contain_text(f"Your bets in it: {kinds.count('BetPlaced')}.")
+    assert {"type": "SeedRevealed", "round": int(number or 0), "seed": seed} in [
+        each["event"] for each in history
+    ]
 
 
 def test_debt_is_shown_and_repaid(house: House, new_user: NewUser) -> None:

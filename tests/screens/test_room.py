@@ -18,8 +18,8 @@ import msgspec
 from screens.build import node
 
 from tests.properties.command_generator import CommandGenerator
+from tests.properties.random_runs import write_fractional_game
 from tests.properties.random_table import GAMES_AND_READINGS
-from tests.properties.test_table import FRACTIONAL
 from threedice import load
 from threedice.api.routes.games import game_view
 from threedice.api.routes.worksheets import table_room
@@ -128,11 +128,8 @@ def write_cases(games: list[Game], file: Path) -> Counter[str]:
 
 
 def test_room_and_faults_on_a_screen_are_those_of_the_server(tmp_path: Path) -> None:
-    fractional = tmp_path / "fractional.toml"
-    fractional.write_text(FRACTIONAL, encoding="utf-8")
-    games = [load(name, readings) for name, readings in GAMES_AND_READINGS] + [
-        load(str(fractional))
-    ]
+    fractional = write_fractional_game(tmp_path)
+    games = [load(name, readings) for name, readings in [*GAMES_AND_READINGS, (fractional, {})]]
     file = tmp_path / "cases.jsonl"
     judged = write_cases(games, file)
 

@@ -87,6 +87,38 @@ def test_page_loads_the_texts_of_one_language(house: House, new_user: NewUser) -
     assert [name[: len("zh-Hant-")] for name in texts] == ["zh-Hant-"]
 
 
+LIGHT, DARK = "rgb(244, 241, 232)", "rgb(13, 21, 18)"
+
+
+def test_theme_follows_the_device_until_the_user_chooses_one(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("player")
+    background, switch = page.locator("html"), page.get_by_test_id("theme")
+    page.emulate_media(color_scheme="light")
+    expect(background).to_have_css("background-color", LIGHT)
+    page.emulate_media(color_scheme="dark")
+    expect(background).to_have_css("background-color", DARK)
+    expect(switch).to_have_accessible_name("Colours: as the device")
+    switch.click()
+    expect(switch).to_have_accessible_name("Colours: light")
+    expect(background).to_have_css("background-color", LIGHT)
+    page.reload()
+    expect(switch).to_have_accessible_name("Colours: light")
+    expect(background).to_have_css("background-color", LIGHT)
+    switch.click()
+    page.emulate_media(color_scheme="light")
+    expect(switch).to_have_accessible_name("Colours: dark")
+    expect(background).to_have_css("background-color", DARK)
+    page.emulate_media(media="print")
+    expect(background).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.evaluate("localStorage.setItem('threedice.theme', 'purple')")
+    page.emulate_media(media="screen", color_scheme="light")
+    page.reload()
+    expect(background).to_have_css("background-color", LIGHT)
+    expect(switch).to_have_accessible_name("Colours: as the device")
+
+
 def test_unknown_address_shows_a_not_found_page(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("player", "/table")
     expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()

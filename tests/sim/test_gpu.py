@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
-from threedice.errors import InvalidInput
+from threedice.errors import InvalidInput, MissingExtra
 from threedice.rulebook import load
 from threedice.sim.simulation import session_job
 
@@ -72,11 +73,18 @@ def test_gpu_benchmark_needs_only_numpy_and_numba() -> None:
     )
 
 
-def test_gpu_job_without_a_gpu_is_refused() -> None:
+def test_gpu_job_without_the_extra_or_without_a_gpu_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     job = session_job(
         load("sg-rws-tai-sai-v6/a"), plan="martingale", box="big", bankroll=300, base=10,
         maximum=160, rounds=50, sessions=10, seed=12, paths=False,
     )  # fmt: skip
 
+    monkeypatch.setitem(sys.modules, "numba_cuda", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'threedice\[gpu\]'"):
+        job.play(0, 10, "gpu")
+
+    monkeypatch.setitem(sys.modules, "numba_cuda", numba)
     with pytest.raises(InvalidInput, match="no GPU can be reached"):
         job.play(0, 10, "gpu")

@@ -95,6 +95,7 @@ def test_own_plan_with_memory_is_played_as_written(file: Path) -> None:
     assert path == [(10, 0), (20, 1), (40, 2), (10, 0), (20, 1), (10, 0)]
 
 
+@pytest.mark.long
 def test_own_plan_below_the_minimum_stakes_the_minimum(file: Path) -> None:
     file.write_text("def least(due, memory, net, base, maximum):\n    return 1, memory\n")
 

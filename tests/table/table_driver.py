@@ -101,10 +101,13 @@ def table_on_changed_game(game: Game, **options: Any) -> Table:
 
 
 def table_with_bets(
-    *bets: str, game: str = "sg-rws-tai-sai-v6/c", differential: int = 2000
+    *bets: str,
+    game: str = "sg-rws-tai-sai-v6/c",
+    differential: int = 2000,
+    readings: dict[str, str] | None = None,
 ) -> Table:
     """Return a table with limits of 50 to 1000 and bets written as "ann 600 big"."""
-    table = Table(game, stacks={"ann": 5000, "bob": 5000, "cat": 5000})
+    table = Table(game, readings=readings, stacks={"ann": 5000, "bob": 5000, "cat": 5000})
     table.state.limits = uniform_limits(table.game, 50, 1000, differential)
     table.play("open betting")
     for bet in bets:

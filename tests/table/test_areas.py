@@ -37,7 +37,7 @@ def test_chips_move_between_areas_that_have_separate_limits() -> None:
 
     bets = table.state.current.bets
     assert bets["big@left"]["ann"] == Bet(50, [Placement(1, 50, "left", "self")])
-    assert bets["big@right"]["ann"] == Bet(50, [Placement(1, 50, "right", "self")])
+    assert bets["big@right"]["ann"] == Bet(50, [Placement(1, 50, "right", "self", "big@left")])
 
 
 def test_chips_moved_between_areas_of_a_box_keep_their_placement_number() -> None:
@@ -92,10 +92,19 @@ def test_withdrawal_that_breaks_a_shared_minimum_is_refused_at_an_electronic_tab
     table.play("bob withdraws 30 from big")
 
 
-def test_bet_on_an_unknown_area_is_refused_with_a_clause() -> None:
+def test_bet_on_an_unknown_area_is_refused_without_a_clause() -> None:
     table = Table(E)
     table.play("open betting")
 
     refused = table.expect_refusal("ann bets 50 on big at nowhere")
 
-    assert (refused.code, bool(refused.clause)) == ("bet/unknown-area", True)
+    assert (refused.code, refused.clause) == ("bet/unknown-area", ())
+
+
+def test_refused_area_of_a_box_without_areas_says_that_it_has_none() -> None:
+    table = Table("sg-rws-tai-sai-v6/a")
+    table.play("open betting")
+
+    refused = table.expect_refusal("ann bets 50 on big at left")
+
+    assert str(refused).startswith("box big has no area left; it has no areas")

@@ -9,6 +9,7 @@ import pytest
 from tests.table.table_driver import Table
 from threedice.errors import InvalidInput
 from threedice.table import BetRef, events, explain
+from threedice.table.explanation import explain_round
 from threedice.table.money import table_postings
 
 
@@ -90,7 +91,8 @@ def test_explanation_covers_void_rounds_reversals_and_corrections() -> None:
     table = Table("sg-rws-tai-sai-open-cover-v5/a")
     table.play("open betting", "ann bets 100 on big", "tumbles 3 times")
     assert explain_bet(table, 1, "ann", "big").endswith(
-        "Round 1 is void, tumbled-before-close (5.5, 5.5.3, 5.12); 100 is returned."
+        'Round 1 is void: The tumbler was activated before "No more Bets" (5.5, 5.5.3, 5.12). '
+        "100 is returned."
     )
     table.play("open betting", "dealer bets 100 on big for ann", "dice 6 5 4",
                "dealer corrects round 2 for ann by -50 with supervisor: paid twice",
@@ -98,7 +100,43 @@ def test_explanation_covers_void_rounds_reversals_and_corrections() -> None:
     text = explain_bet(table, 2, "ann", "big")
     assert "100 placed on big by a pit employee." in text
     assert "50 taken back as a correction: paid twice." in text
-    assert "Round 2 was voided later, dice-damaged (5.6, 5.12): 50 taken back" in text
+    assert "Round 2 was voided later: A die is damaged (5.6, 5.12). 50 taken back" in text
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.5", "sg-rws-tai-sai-v6 5.12", "nz-tai-sai-2008 7.1")
+@pytest.mark.parametrize(
+    ("game", "report"),
+    [
+        ("sg-rws-tai-sai-v6/a", "supervisor reports dice-damaged affecting 1 with shift-manager"),
+        ("sg-rws-tai-sai-v6/a", "dealer reports dice-not-flat with supervisor"),
+        ("nz-tai-sai-2008/1", "dealer reports dice-not-flat with supervisor"),
+    ],
+)
+def test_bet_in_a_round_voided_after_the_collection_is_explained_once(
+    game: str, report: str
+) -> None:
+    table = Table(game)
+    tumble = [] if game.startswith("nz") else ["tumbles 3 times"]
+    table.play("open betting", "ann bets 100 on big", "ann bets 50 on small", "close betting",
+               *tumble, "uncover the dice", "call 6 5 4", "enter 6 5 4", "light the areas",
+               "collect the losers", report)  # fmt: skip
+
+    lost, won = (explain_bet(table, 1, "ann", spot) for spot in ("small", "big"))
+    assert lost.count("void") == won.count("void") == 1
+    assert lost.endswith(". 50 was taken and is paid back.")
+    assert won.endswith(". 100 is returned.")
+
+
+def test_collected_bet_that_stands_over_a_void_spin_is_explained_as_put_back() -> None:
+    table = Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"})
+    table.play("open betting", "ann bets 100 on small", "close betting", "uncover the dice",
+               "call 6 5 4", "enter 6 5 4", "light the areas", "collect the losers",
+               "dealer reports dice-not-flat with supervisor", "open betting", "close betting",
+               "dealer reports dice-not-flat")  # fmt: skip
+
+    first, second = (explain_bet(table, number, "ann", "small") for number in (1, 2))
+    assert first.endswith(". 100 was taken and put back, and stays for the next.")
+    assert second.endswith("). 100 stays for the next.")
 
 
 def test_bet_that_stands_over_a_void_spin_is_explained_in_both_rounds() -> None:
@@ -182,9 +220,8 @@ def test_explanation_of_a_reversal_states_the_debt() -> None:
     table.play("open betting", "ann bets 1000 on big", "dice 6 5 4", "ann leaves with 1900",
                "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
 
-    assert "1000 taken back over all rounds voided with it, of which 900 is owed." in explain_bet(
-        table, 1, "ann", "big"
-    )
+    text = explain_bet(table, 1, "ann", "big")
+    assert "1000 taken back over all rounds voided with it. 900 of that is owed." in text
 
 
 def test_explanation_lists_accepted_and_rejected_chips_on_the_line() -> None:
@@ -197,3 +234,26 @@ def test_explanation_lists_accepted_and_rejected_chips_on_the_line() -> None:
     assert "50 on the line counts (4.3)." in text
     assert "50 on the line does not count and is returned (4.3)." in text
     assert "50 at 1 to 1 pays 50" in text
+
+
+def test_explained_bet_has_its_stake_odds_and_net() -> None:
+    table = Table()
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "ann bets 50 on small",
+               "ann bets 100 on total:15", "dice 6 5 4")  # fmt: skip
+    bets = explain_round(table.game, table.events, 1, "ann")
+
+    outcomes = {spot: (bet.stake, bet.odds, bet.net) for spot, bet in bets.items()}
+    assert outcomes == {
+        "big": (750, "1 to 1", 750),
+        "small": (50, "", -50),
+        "total:15": (100, "18 to 1", 1800),
+    }
+
+
+def test_explained_bet_of_a_reversed_round_has_no_net() -> None:
+    table = Table("sg-rws-tai-sai-v6/a")
+    table.play("open betting", "ann bets 100 on big", "dice 6 5 4",
+               "supervisor reports dice-damaged affecting 1 with shift-manager")  # fmt: skip
+    (bet,) = explain_round(table.game, table.events, 1, "ann").values()
+
+    assert (bet.stake, bet.net) == (100, 0)

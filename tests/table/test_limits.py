@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.table.table_driver import PER_PLAYER_LIMITS, Table, table_with_bets
 from threedice.table.limits import (
+    StakeRange,
     TableLimits,
     find_breaches,
     permitted_total,
@@ -190,11 +192,21 @@ def test_shooter_bet_is_flagged_by_the_limits_of_the_shooter_box(
 
 
 @pytest.mark.clause("triple-dice 6")
-def test_shooter_bet_outside_the_limits_is_flagged() -> None:
+@pytest.mark.parametrize(("amount", "kind"), [(5, "minimum"), (1500, "maximum")])
+def test_shooter_bet_outside_the_limits_is_flagged(amount: int, kind: str) -> None:
     table = Table("triple-dice")
-    table.play(
-        "offer the dice to ann", "ann chooses dice 1 2 3", "open betting", "ann bets 5 on shooter"
-    )
-    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["minimum"]
-    table.play("ann bets 1500 on shooter")
-    assert [flag.kind for flag in find_breaches(table.game, table.state)] == ["maximum"]
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+    table.play(f"ann bets {amount} on shooter")
+
+    assert [flag.kind for flag in find_breaches(table.game, table.state)] == [kind]
+
+
+@pytest.mark.parametrize("values", [{"families": {}}, {"minimum": 5, "maximum": 10}], ids=str)
+def test_limits_have_no_unknown_keys_and_do_not_change(values: dict[str, int]) -> None:
+    kind = StakeRange if "minimum" in values else TableLimits
+    limits = msgspec.convert(values, kind)
+
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({**values, "highest": 5}, kind)
+    with pytest.raises(AttributeError):
+        setattr(limits, next(iter(values)), 5)

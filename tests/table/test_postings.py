@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
+from threedice.account.events import Deposited
 from threedice.money import Posting
 from threedice.table import events
 from threedice.table.money import table_postings
@@ -66,6 +67,9 @@ def bet_corrected(amount: int, owing: int = 0) -> AnyEvent:
         (events.RoundVoided(
             round=1, cause="", bets="returned", returned=[("big", "ann", 5)], by=DEALER),
          [("layout", "stack/ann", 5)]),
+        (events.RoundVoided(
+            round=1, cause="", bets="stand", returned=[], by=DEALER, restored=[("big", "ann", 5)]),
+         [("float", "layout", 5)]),
         (rounds_reversed([("ann", 5), ("bob", -5)], []),
          [("float", "stack/ann", 5), ("stack/bob", "float", 5)]),
         (rounds_reversed([("ann", -15)], [("ann", 5)]),
@@ -75,7 +79,9 @@ def bet_corrected(amount: int, owing: int = 0) -> AnyEvent:
         (rounds_reversed([("ann", 15)], [("ann", -5)]),
          [("float", "stack/ann", 10), ("vault", "owing/ann", 5)]),
         (bet_corrected(5), [("float", "stack/ann", 5)]),
-        (bet_corrected(5, -5), [("float", "stack/ann", 0), ("vault", "owing/ann", 5)]),
+        (bet_corrected(5, -5), [("stack/ann", "float", 0), ("vault", "owing/ann", 5)]),
+        (bet_corrected(2, -1), [("float", "stack/ann", 1), ("vault", "owing/ann", 1)]),
+        (bet_corrected(-2, 1), [("stack/ann", "float", 1), ("owing/ann", "vault", 1)]),
         (bet_corrected(-5), [("stack/ann", "float", 5)]),
         (bet_corrected(-15, 5), [("stack/ann", "float", 10), ("owing/ann", "vault", 5)]),
         (events.RulingMade(player="ann", amount=1, owing=0, reason="why", by=MANAGER),
@@ -124,3 +130,10 @@ def test_postings_of_bets_name_the_player_and_the_spot() -> None:
 
     assert table_postings(lost) == [Posting("layout", "float", 5, "ann", "big")]
     assert {each[3:] for each in table_postings(won)} == {("bob", "double:1")}
+
+
+def test_event_of_another_kind_of_stream_is_not_posted_as_one_of_a_table() -> None:
+    foreign: Any = Deposited(player="ann", amount=5, by="cashier")
+
+    with pytest.raises(AssertionError, match="Deposited"):
+        table_postings(foreign)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.table.table_driver import Table, replace_facts, table_on_changed_game
 from threedice import load
 from threedice.rulebook.conduct import ProRataRule
-from threedice.table.settlement import apportion, apportion_by_rule, split_fixed_stakes
+from threedice.table import events
+from threedice.table.limits import uniform_limits
+from threedice.table.settlement import (
+    apportion,
+    apportion_by_rule,
+    playing_stakes,
+    split_fixed_stakes,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Method = Literal["floor", "absorb"]
 
@@ -27,13 +39,61 @@ def test_stakes_that_exactly_fill_the_limit_are_not_rounded_to_chips(
 @pytest.mark.parametrize("exempt", [25, 30])
 def test_stake_gets_no_share_once_exempt_stakes_fill_the_limit(exempt: int) -> None:
     rule = ProRataRule(
-        method="absorb", round_to="smallest-chip", never_below_minimum=False,
+        method="absorb", never_below_minimum=False,
         exempt_below_minimum=True, clause="1",
     )  # fmt: skip
     below = {f"p{i}": 40 for i in range(exempt)}
 
     assert apportion_by_rule(rule, {**below, "ann": 1000}, 1000, 50, 1) == {**below, "ann": 0}
     assert split_fixed_stakes({**below, "ann": 1000}, 1000, 0, 1, 50) == (below, 0, 1000)
+
+
+def test_unnoticed_excess_over_a_differential_stands_where_the_rulebook_says_so() -> None:
+    game = load("sg-rws-tai-sai-v6/a")
+    limits = game.facts.limits
+    assert limits.differential
+    rule = msgspec.structs.replace(limits.differential, unnoticed="stands")
+    changed = replace_facts(game, limits=msgspec.structs.replace(limits, differential=rule))
+    table = table_on_changed_game(changed, stacks={"ann": 5000})
+    table.state.limits = uniform_limits(changed, 50, 1000, 100)
+
+    table.play("open betting", "ann bets 900 on big", "dice 6 5 4")
+
+    assert table.stack("ann") == 5900
+
+
+def test_excess_over_a_shared_maximum_is_apportioned_in_a_game_without_a_differential() -> None:
+    game = load("sg-rws-tai-sai-v6/a")
+    policy = msgspec.structs.replace(game.facts.limits, differential=None)
+    table = table_on_changed_game(replace_facts(game, limits=policy))
+
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 6 5 4")
+
+    assert (table.stack("ann"), table.stack("bob")) == (2750, 2250)
+
+
+def test_excess_that_arises_after_the_close_of_an_electronic_table_is_apportioned(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "moving.toml"
+    file.write_text(
+        'extends = "sg-rws-tai-sai-v6"\nid = "moving"\ntitle = "Chips move until the call"\n'
+        '[procedure.positions]\nfixed_at = "call-result"\n',
+        encoding="utf-8",
+    )
+    limits = uniform_limits(load(f"{file}/a"), 50, 1000, 300)
+    table = Table(f"{file}/a", "refuse", limits=limits)
+    table.play("open betting", "ann bets 400 on big", "bob bets 100 on big",
+               "cat bets 200 on small", "close betting",
+               "200 of cat's is moved from small to total:9")  # fmt: skip
+
+    shares = playing_stakes(table.game, table.state)
+    table.play("dice 6 5 5")
+
+    assert shares == {"big": {"ann": 240, "bob": 60}, "total:9": {"cat": 200}}
+    assert events.BetsApportioned(bets=[("big", "ann", 400, 240), ("big", "bob", 100, 60)]) in (
+        table.events
+    )
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1", "sg-rws-tai-sai-v6 5.1.2")
@@ -113,7 +173,7 @@ def test_pro_rata_rule_without_a_floor_scales_all_but_exempt_stakes(
     method: Method, exempt: bool, stakes: list[int], plays: list[int]
 ) -> None:
     rule = ProRataRule(
-        method=method, round_to="smallest-chip", never_below_minimum=False,
+        method=method, never_below_minimum=False,
         exempt_below_minimum=exempt, clause="1",
     )  # fmt: skip
     by_player = {str(i): stake for i, stake in enumerate(stakes)}
@@ -129,7 +189,7 @@ def test_pro_rata_rule_without_floor_or_exemption_scales_every_stake() -> None:
     rule = load("sg-rws-tai-sai-v6/c").facts.limits.pro_rata
     assert rule is not None
     plain = rule.__class__(
-        method="floor", round_to="smallest-chip", never_below_minimum=False,
+        method="floor", never_below_minimum=False,
         exempt_below_minimum=False, clause=rule.clause,
     )  # fmt: skip
 

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.table.table_driver import PER_PLAYER_LIMITS, Table, table_with_bets
+from tests.table.table_driver import (
+    MANAGER,
+    PER_PLAYER_LIMITS,
+    SUPERVISOR,
+    Table,
+    table_with_bets,
+)
 from threedice import load
+from threedice.table import commands
 from threedice.table.events import BetRejected
 from threedice.table.limits import uniform_limits
 from threedice.table.rejections import find_rejections
@@ -125,6 +132,17 @@ def test_excess_of_one_is_rejected_where_the_smallest_chip_is_one() -> None:
     assert list_rejections(table, "total:9") == [("bob", 2, 1, "maximum")]
 
 
+def test_bet_left_standing_plays_whole_at_a_lower_maximum_where_no_differential_applies() -> None:
+    table = Table(PER_PLAYER_LIMITS, "refuse", readings={"no-spin": "stand"})
+    table.play("open betting", "ann bets 1000 on big", "dealer reports dice-not-flat")
+    lower = uniform_limits(table.game, 50, 500)
+    table.send(commands.SetLimits(by=SUPERVISOR, limits=lower, approved_by=MANAGER))
+
+    table.play("open betting", "close betting", "dice 6 5 5")
+
+    assert table.stack("ann") == 3000
+
+
 def test_each_rejection_names_its_spot() -> None:
     table = table_with_bets("ann 1005 big", "bob 1010 odd")
 
@@ -132,6 +150,36 @@ def test_each_rejection_names_its_spot() -> None:
         BetRejected(player="bob", spot="odd", amount=10, number=2, limit="maximum"),
         BetRejected(player="ann", spot="big", amount=5, number=1, limit="maximum"),
     ]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+@pytest.mark.parametrize(
+    ("bets", "gone"),
+    [
+        (["ann 910 big", "ann 95 big"], [("ann", 2, 5)]),
+        (["ann 60 big", "bob 900 big", "ann 45 big"], [("ann", 3, 5)]),
+        (["bob 960 big", "ann 60 big", "ann 40 big"], [("ann", 3, 40), ("ann", 2, 60)]),
+        (["ann 60 big", "bob 920 big", "cat 100 big", "ann 40 big"],
+         [("ann", 4, 40), ("cat", 3, 100)]),
+        (["ann 30 big", "bob 970 big", "ann 25 big"], [("ann", 3, 25), ("ann", 1, 30)]),
+        (["bob 1100 big", "ann 25 big", "ann 30 big"],
+         [("ann", 3, 30), ("ann", 2, 25), ("bob", 1, 100)]),
+    ],
+)  # fmt: skip
+def test_rejecting_excess_keeps_a_bet_that_reaches_the_minimum_with_its_earlier_placements(
+    bets: list[str], gone: list[tuple[str, int, int]]
+) -> None:
+    table = table_with_bets(*bets)
+    expected = [(*each, "maximum") for each in gone]
+
+    assert list_rejections(table, "big") == expected
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1", "sg-rws-tai-sai-v6 5.2")
+def test_rejecting_excess_under_a_minimum_for_the_box_may_leave_a_player_less_than_it() -> None:
+    table = table_with_bets("ann 960 big", "bob 100 big", readings={"minimum": "box-total"})
+
+    assert list_rejections(table, "big") == [("bob", 2, 60, "maximum")]
 
 
 def test_placement_trimmed_below_the_minimum_is_rejected_whole() -> None:

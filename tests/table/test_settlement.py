@@ -151,7 +151,9 @@ def test_shooter_bet_is_lost_at_the_first_throw_without_a_crown() -> None:
 
 NOBODY_SHOOTS = """
 extends = "triple-dice"
-removes = ["procedure.steps.offer-dice", "procedure.steps.choose-dice"]
+removes = [
+  "procedure.steps.offer-dice", "procedure.steps.choose-dice", "readings.players-without-device",
+]
 id = "nobody-shoots"
 title = "Nobody shoots"
 [procedure]
@@ -230,27 +232,28 @@ def test_bets_left_standing_are_returned_when_the_table_closes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nets", "stacks", "owed", "transfers", "owing"),
+    ("nets", "stacks", "set_off", "transfers", "owing"),
     [
         ({"ann": 100}, {"ann": 100}, {}, [("ann", -100)], []),
         ({"ann": 100}, {"ann": 95}, {}, [("ann", -100)], [("ann", 5)]),
         ({"ann": 100}, {}, {"ann": 5}, [("ann", -100)], [("ann", 100)]),
+        ({"ann": 100}, {"ann": 95}, {"ann": 5}, [("ann", -100)], [("ann", 5)]),
+        ({"ann": 100}, {"ann": 95}, {"ann": 100}, [("ann", -100)], [("ann", 100)]),
         ({"ann": -100}, {}, {}, [("ann", 100)], []),
-        ({"ann": -100}, {}, {"ann": 30}, [("ann", 100)], [("ann", -30)]),
-        ({"ann": -100}, {}, {"ann": 300}, [("ann", 100)], [("ann", -100)]),
+        ({"ann": -100}, {}, {"ann": 30}, [("ann", 100)], [("ann", 30)]),
+        ({"ann": 0}, {}, {"ann": 30}, [("ann", 0)], [("ann", 30)]),
         ({"ann": 0, "bob": 1}, {"bob": 1}, {}, [("bob", -1)], []),
-        ({"ann": -1}, {}, {"ann": 1}, [("ann", 1)], [("ann", -1)]),
         ({"bob": -5, "ann": 5, "cat": 0}, {"ann": 5}, {}, [("ann", -5), ("bob", 5)], []),
     ],
 )
-def test_reversal_takes_from_the_stack_and_pays_off_debts(
+def test_reversal_takes_from_the_stack_and_makes_winnings_that_were_set_off_owed_again(
     nets: dict[str, int],
     stacks: dict[str, int],
-    owed: dict[str, int],
+    set_off: dict[str, int],
     transfers: list[tuple[str, int]],
     owing: list[tuple[str, int]],
 ) -> None:
-    assert reverse_nets(nets, stacks, owed) == (transfers, owing)
+    assert reverse_nets(nets, stacks, set_off) == (transfers, owing)
 
 
 def table_after_two_rounds() -> Table:
@@ -262,10 +265,10 @@ def table_after_two_rounds() -> Table:
 
 
 def plan_reversal(table: Table, *rounds: int, returned: bool = False) -> list[object]:
+    game, state = table.game, table.state
+    stakes = stakes_on_layout(game, state) if returned else []
     return list(
-        reverse_rounds(
-            table.game, table.state, list(rounds), "dice-damaged", SUPERVISOR, MANAGER, returned
-        )
+        reverse_rounds(game, state, list(rounds), "dice-damaged", SUPERVISOR, MANAGER, stakes)
     )
 
 

@@ -31,8 +31,8 @@ def test_chip_denominations_out_of_order_are_refused(chips: list[int]) -> None:
 
 def test_chip_that_is_not_a_multiple_of_the_smallest_is_refused() -> None:
     check_chips([5, 25, 100])
-    with pytest.raises(InvalidInput, match="a chip of 7 is not a multiple"):
-        check_chips([5, 7])
+    with pytest.raises(InvalidInput, match="a chip of 7 is not a multiple of the smallest, 5"):
+        check_chips([5, 7, 25])
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,8 @@ def test_chip_that_is_not_a_multiple_of_the_smallest_is_refused() -> None:
          "leave no room"),
         (TableLimits(PLAIN.families, {"big": StakeRange(7, 50)}, PLAIN.differential),
          "multiples of 5"),
+        (TableLimits(PLAIN.families, {"big": StakeRange(50, 57)}, PLAIN.differential),
+         "multiples of 5"),
         (TableLimits(PLAIN.families, {}, {"small": 50, "big": 50, "odd": 50}), "no differential"),
         (TableLimits(PLAIN.families, {}, {"big": 0, "odd": 50}), "cannot be met in chips"),
         (TableLimits(PLAIN.families, {}, {"big": 7, "odd": 50}), "cannot be met in chips"),
@@ -58,6 +60,21 @@ def test_chip_that_is_not_a_multiple_of_the_smallest_is_refused() -> None:
 def test_inconsistent_limits_are_refused(limits: TableLimits, message: str) -> None:
     with pytest.raises((InvalidInput, UnknownName), match=message):
         check_limits(limits, GAME, [5, 25, 100])
+
+
+def test_limits_of_every_box_of_a_family_make_limits_of_the_family_unnecessary() -> None:
+    families = {name: stakes for name, stakes in PLAIN.families.items() if name != "total"}
+    boxes = {name: StakeRange(5, 10) for name in GAME.boxes if name.startswith("total:")}
+
+    check_limits(TableLimits(families, boxes, PLAIN.differential), GAME, [5, 25, 100])
+
+
+def test_a_minimum_a_maximum_and_a_differential_of_one_smallest_chip_are_limits() -> None:
+    check_limits(uniform_limits(GAME, 1, 1, 1), GAME, [1, 5, 25])
+
+
+def test_uniform_limits_list_the_families_in_alphabetical_order() -> None:
+    assert list(PLAIN.families) == sorted(PLAIN.families)
 
 
 def test_stake_step_of_a_box_at_whole_odds_is_the_smallest_chip() -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from tests.table.table_driver import DEALER, Table, replace_facts, table_on_changed_game
-from threedice.table import Refusal, commands, events
+from tests.table.table_driver import DEALER, SUPERVISOR, Table, replace_facts, table_on_changed_game
+from threedice.table import BetRef, Refusal, commands, events, explain
+from threedice.table.money import table_postings
+from threedice.table.prose import describe_events
 from threedice.table.settlement import reverse_nets
 
 if TYPE_CHECKING:
@@ -61,13 +63,20 @@ def test_abandoned_round_without_an_interruption_rule_follows_the_void_rule(
     assert table.stack("ann") == stack
 
 
+def test_abandoned_round_is_recorded_with_the_reason_that_was_given() -> None:
+    table = Table()
+    table.play("open betting")
+
+    voided, *_ = table.play("dealer abandons the round: the lights went out")
+
+    assert isinstance(voided, events.RoundVoided)
+    assert voided.cause == "the lights went out"
+
+
 def test_reversal_is_paid_from_the_stack_before_it_becomes_debt() -> None:
-    assert reverse_nets({"ann": 100}, {"ann": 60}, {"ann": 500}) == ([("ann", -100)], [("ann", 40)])
-    assert reverse_nets({"ann": 100}, {"ann": 160}, {"ann": 500}) == ([("ann", -100)], [])
-    assert reverse_nets({"ann": -100}, {"ann": 160}, {"ann": 500}) == (
-        [("ann", 100)],
-        [("ann", -100)],
-    )
+    assert reverse_nets({"ann": 100}, {"ann": 60}, {}) == ([("ann", -100)], [("ann", 40)])
+    assert reverse_nets({"ann": 100}, {"ann": 160}, {}) == ([("ann", -100)], [])
+    assert reverse_nets({"ann": -100}, {"ann": 160}, {}) == ([("ann", 100)], [])
 
 
 @pytest.mark.parametrize(
@@ -123,13 +132,15 @@ def test_voiding_confirmed_dice_needs_a_second_person() -> None:
     assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
 
 
-def test_confirmed_dice_cannot_be_thrown_again() -> None:
+def test_throwing_confirmed_dice_again_needs_a_second_person() -> None:
     table = Table("triple-dice")
     table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
                "ann bets 5 on shooter", "close betting", "ann throws",
                "dealer reports interruption knowing crown club heart")  # fmt: skip
 
-    assert table.expect_refusal("dealer reports dice-not-flat").code == "irregularity/not-now"
+    assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
+    table.play("dealer reports dice-not-flat with supervisor")
+    assert table.state.current.known == []
 
 
 def test_round_with_one_unknowable_die_can_be_abandoned() -> None:
@@ -149,7 +160,7 @@ def test_abandoning_a_round_locks_the_table_where_an_interruption_does() -> None
 
     table.send(commands.AbandonRound(by=DEALER, reason="the lights went out"))
 
-    assert table.state.locked == "interruption"
+    assert table.state.locked == ["interruption"]
     assert table.stack("ann") == 2000
 
 
@@ -229,3 +240,93 @@ def test_void_after_the_call_records_a_second_person() -> None:
     assert isinstance(void, events.RoundVoided)
     assert void.approved_by is not None
     assert (void.by.id, void.approved_by.id) == ("dealer", "supervisor")
+
+
+# --- bets that stand after they were collected ----------------------------------------------------
+
+COLLECTED = ("open betting", "ann bets 100 on small", "bob bets 50 on big", "close betting",
+             "uncover the dice", "call 6 5 4", "enter 6 5 4", "light the areas",
+             "collect the losers")  # fmt: skip
+
+
+def table_where_bets_stand(**options: Any) -> Table:
+    return Table("nz-tai-sai-2008/1", readings={"no-spin": "stand"}, **options)
+
+
+@pytest.mark.clause("nz-tai-sai-2008 7.1")
+def test_collected_bets_that_stand_are_recorded_as_put_back() -> None:
+    table = table_where_bets_stand()
+    table.play(*COLLECTED)
+
+    voided = table.play("dealer reports dice-not-flat with supervisor")
+
+    assert voided == [
+        events.RoundVoided(
+            round=1,
+            cause="dice-not-flat",
+            bets="stand",
+            returned=[],
+            by=DEALER,
+            approved_by=SUPERVISOR,
+            restored=[("small", "ann", 100)],
+        )
+    ]
+    assert [posting[:3] for posting in table_postings(voided[0])] == [("float", "layout", 100)]
+    assert "bets stand, put back: ann's 100 on small." in describe_events(table.game, voided)[0]
+    text = " ".join(explain(table.game, table.events, BetRef(1, "ann", "small")))
+    assert text.endswith("100 was taken and put back, and stays for the next.")
+    table.play("open betting", "close the table")
+    text = " ".join(explain(table.game, table.events, BetRef(2, "ann", "small")))
+    assert text.endswith("100 is returned.")
+
+
+@pytest.mark.clause("nz-tai-sai-2008 7.1")
+def test_void_that_puts_nothing_back_is_recorded_as_before() -> None:
+    table = table_where_bets_stand()
+    table.play("open betting", "bob bets 50 on big", *COLLECTED[3:])
+
+    (voided,) = table.play("dealer reports dice-not-flat with supervisor")
+
+    assert isinstance(voided, events.RoundVoided)
+    assert b"restored" not in msgspec.json.encode(voided)
+    assert table.state.reversed == set()
+
+
+def test_bets_do_not_stand_if_the_float_cannot_put_them_back() -> None:
+    table = table_where_bets_stand(float_amount=10_000)
+    table.play(*COLLECTED)
+    table.play(f"credit {table.state.float_amount - 95}")
+
+    refusal = table.expect_refusal("dealer reports dice-not-flat with supervisor")
+
+    assert (refusal.code, refusal.facts) == ("float/short", {"short": 5})
+
+
+def test_float_must_put_collected_bets_back_and_pay_a_reversal() -> None:
+    table = table_where_bets_stand(float_amount=10_000)
+    table.play("open betting", "ann bets 40 on small", "dice 6 5 4", *COLLECTED)
+    table.play(f"credit {table.state.float_amount - 135}")
+    report = "dealer reports dice-not-flat affecting 1 2 with supervisor"
+
+    assert table.expect_refusal(report).facts == {"short": 5}
+    table.play("fill 5", report)
+    assert table.state.float_amount == 0
+
+
+def test_lost_shooter_bet_that_stands_lies_on_the_layout_again() -> None:
+    game = Table("triple-dice").game
+    rule = msgspec.structs.replace(
+        game.facts.irregularities["dice-not-flat"], consequence="void-round", bets="stand"
+    )
+    table = table_on_changed_game(replace_void_rules(game, "stand", **{"dice-not-flat": rule}))
+    table.play("offer the dice to ann", "ann chooses dice 1 2 5", "open betting",
+               "ann bets 100 on shooter", "bob bets 50 on red", "close betting", "ann throws",
+               "call club club spade", "collect the losers")  # fmt: skip
+
+    voided, restored = table.play("dealer reports dice-not-flat with supervisor")
+
+    assert isinstance(voided, events.RoundVoided)
+    assert voided.restored == [("red", "bob", 50), ("shooter", "ann", 100)]
+    assert isinstance(restored, events.ShooterRestored)
+    assert (restored.stake, restored.laid) == (100, 0)
+    assert [table.state.seats[player].at_risk for player in ("ann", "bob")] == [100, 50]

@@ -47,14 +47,22 @@ export class ApprovalNeeded extends Trouble {
   readonly ask: Ask;
 
   constructor(trouble: Trouble, command: object, ask: Ask) {
-    super(trouble.status, { code: trouble.code, detail: trouble.message });
+    super(trouble.status, {
+      code: trouble.code,
+      detail: trouble.message,
+      clause: [...trouble.clause],
+      facts: { ...trouble.facts } as Record<string, never>,
+    });
     this.reason = "reason" in command && isText(command.reason) ? command.reason : "";
     this.ask = ask;
   }
 }
 
+/** The refusals of the house and of the table to let one person act alone. */
+const SECOND_PERSON = ["door/second-person", "role/second-person", "debt/held"];
+
 const orAsk = (command: object, ask: Ask) => (error: unknown) => {
-  if (!(error instanceof Trouble) || error.code !== "door/second-person") throw error;
+  if (!(error instanceof Trouble) || !SECOND_PERSON.includes(error.code)) throw error;
   throw new ApprovalNeeded(error, command, ask);
 };
 

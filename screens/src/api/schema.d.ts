@@ -382,40 +382,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/requests": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the pending requests of a table or of all tables, the oldest first. */
-        get: operations["list-requests"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/requests/{request}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show a request and its state. */
-        get: operations["show-request"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/requests/{request}/approve": {
         parameters: {
             query?: never;
@@ -467,6 +433,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the pending requests of a table or of all tables, the oldest first. */
+        get: operations["list-requests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/decided": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the requests that were approved, declined or withdrawn, or that expired. */
+        get: operations["list-decided-requests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/{request}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a request and its state. */
+        get: operations["show-request"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/requests/{request}/effect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the money that a pending request would move, or why it would be refused now. */
+        get: operations["show-request-effect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tables/{table}/rounds/{round}": {
         parameters: {
             query?: never;
@@ -501,6 +535,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tables/{table}/rounds/{round}/dice-proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Prove the dice of a round that the house dealt: seed, hash chain up to the close, dice. */
+        get: operations["prove-dice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tables/{table}/shift": {
         parameters: {
             query?: never;
@@ -510,6 +561,142 @@ export interface paths {
         };
         /** Report a table's drop, turnover, win and theoretical win; by default of the gaming day. */
         get: operations["report-shift"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/equipment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the register of a table's equipment, its opening checks and the findings of tests. */
+        get: operations["show-equipment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/equipment/{piece}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the life of a piece of equipment or a set of dice, event by event. */
+        get: operations["tell-piece"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/equipment/{piece}/affected-rounds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Propose the rounds that damaged dice affect: since the set's last good inspection. */
+        get: operations["propose-rounds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/rounds/{round}/equipment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the equipment that served a round. */
+        get: operations["show-round-equipment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/dice-monitor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the evidence against fair dice, for each set of dice of a table. */
+        get: operations["watch-dice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/players": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the players with a seat or a debt at a table, or those with bets in a settled round. */
+        get: operations["list-players"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/players": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find players who may sign in by a part of their name or by their card number, at most 8. */
+        get: operations["find-players"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/players/{player}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the name and card number of a player; both are empty if nothing is known. */
+        get: operations["show-player"];
         put?: never;
         post?: never;
         delete?: never;
@@ -544,6 +731,23 @@ export interface paths {
         };
         /** Show a player's statement: buy-ins, bets, payouts and notices, the oldest line first. */
         get: operations["show-statement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{player}/ledgers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a player's statement by account: lines with balances, and the totals of a period. */
+        get: operations["show-ledgers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -691,6 +895,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/people/{person}/birth-date": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the date of birth on record for an account. */
+        get: operations["show-birth-date"];
+        /** Record the date of birth of another account; rulebooks have a minimum age for staff too. */
+        put: operations["set-birth-date"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/people/{person}/roles": {
         parameters: {
             query?: never;
@@ -751,7 +973,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Erase the name of another account permanently. */
+        /** Erase the name and the birth date of another account permanently. */
         post: operations["forget-person"];
         delete?: never;
         options?: never;
@@ -1140,17 +1362,23 @@ export interface components {
         Actor: {
             id: string;
             /** @enum {unknown} */
-            role: "dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor";
+            role: "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor";
         };
         /**
          * CheckPassed
-         * @description An opening check was made and passed.
+         * @description An opening check was made and passed, on the evidence of a seal or a test run.
          */
         CheckPassed: {
             /** @enum {unknown} */
             type: "CheckPassed";
             check: string;
             by: components["schemas"]["Actor"];
+            /** @default  */
+            seal: string;
+            /** @default  */
+            note: string;
+            /** @default 0 */
+            test: number;
         };
         /**
          * LimitsSet
@@ -1206,7 +1434,7 @@ export interface components {
         };
         /**
          * TableLocked
-         * @description The table was locked: no round starts until it is released.
+         * @description The table was locked: no round starts until it is released from this and other causes.
          */
         TableLocked: {
             /** @enum {unknown} */
@@ -1216,13 +1444,20 @@ export interface components {
         };
         /**
          * TableReleased
-         * @description The table was unlocked; play may continue.
+         * @description The table was unlocked, from all causes or from the one named.
          */
         TableReleased: {
             /** @enum {unknown} */
             type: "TableReleased";
             reason: string;
             by: components["schemas"]["Actor"];
+            /**
+             * @default rectified
+             * @enum {unknown}
+             */
+            remedy: "rectified" | "substitute-procedure";
+            /** @default null */
+            cause: ("bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry") | null;
         };
         /**
          * BoughtIn
@@ -1243,6 +1478,8 @@ export interface components {
         /**
          * CashedOut
          * @description A player took chips away, or their value went to the player's account.
+         *
+         *         `by` is set if a second person approved, or if chips left that a debt held at the table.
          */
         CashedOut: {
             /** @enum {unknown} */
@@ -1269,7 +1506,9 @@ export interface components {
         };
         /**
          * DebtRepaid
-         * @description A player repaid a debt, in whole or in part.
+         * @description A player's debt was reduced: repaid, or set off against winnings or cash paid in.
+         *
+         *         Chips go from the stack to the float, unless `source` is cash. `round` is that of the winnings.
          */
         DebtRepaid: {
             /** @enum {unknown} */
@@ -1277,7 +1516,9 @@ export interface components {
             player: string;
             amount: number;
             /** @enum {unknown} */
-            source: "cash" | "stack";
+            source: "buy-in" | "cash" | "stack" | "winnings";
+            /** @default 0 */
+            round: number;
             /** @default null */
             by: components["schemas"]["Actor"] | null;
             /** @default null */
@@ -1339,6 +1580,8 @@ export interface components {
         /**
          * StepTaken
          * @description A step of the procedure that has no event of its own was taken.
+         *
+         *         `recorded_by` is set if somebody else recorded that the shooter took it.
          */
         StepTaken: {
             /** @enum {unknown} */
@@ -1346,6 +1589,8 @@ export interface components {
             /** @enum {unknown} */
             step: "call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover";
             by: components["schemas"]["Actor"];
+            /** @default null */
+            recorded_by: components["schemas"]["Actor"] | null;
         };
         /**
          * BetPlaced
@@ -1409,7 +1654,10 @@ export interface components {
         };
         /**
          * ChipsPutBack
-         * @description Chips moved by accident were put back; `area` and `to_area` name the areas, if known.
+         * @description Chips moved or misplaced by accident were put where they belong.
+         *
+         *         `area` and `to_area` name the areas, if known; `number` the placement, if not the last ones were
+         *         taken; `moved_by` who had moved the chips, if no move was recorded.
          */
         ChipsPutBack: {
             /** @enum {unknown} */
@@ -1423,6 +1671,12 @@ export interface components {
             area: string;
             /** @default  */
             to_area: string;
+            /** @default 0 */
+            number: number;
+            /** @default null */
+            moved_by: ("dealer" | "patron") | null;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * LineJudged
@@ -1438,6 +1692,8 @@ export interface components {
             by: components["schemas"]["Actor"];
             /** @default  */
             area: string;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * DiceOffered
@@ -1450,13 +1706,15 @@ export interface components {
         };
         /**
          * DiceChosen
-         * @description The shooter chose the dice.
+         * @description The shooter chose the dice; `recorded_by` is set if somebody else recorded the choice.
          */
         DiceChosen: {
             /** @enum {unknown} */
             type: "DiceChosen";
             player: string;
             dice: number[];
+            /** @default null */
+            recorded_by: components["schemas"]["Actor"] | null;
         };
         /**
          * DiceTumbled
@@ -1494,7 +1752,7 @@ export interface components {
         };
         /**
          * ResultEntered
-         * @description A result was entered; it counts unless it is amended.
+         * @description A result was entered at the terminal; the called dice are the ones that are settled.
          */
         ResultEntered: {
             /** @enum {unknown} */
@@ -1508,7 +1766,7 @@ export interface components {
         };
         /**
          * ResultAmended
-         * @description A wrongly entered result was amended under supervision.
+         * @description A wrongly called or entered result was amended under supervision.
          */
         ResultAmended: {
             /** @enum {unknown} */
@@ -1610,10 +1868,33 @@ export interface components {
             stake: number;
         };
         /**
+         * ShooterRestored
+         * @description A throw is void: the shooter has the dice, the bet and the throws as before it.
+         *
+         *         `laid` is what was put back on the layout from the stack, `owing` what the stack lacked of it.
+         *         An `absent` shooter has walked away.
+         */
+        ShooterRestored: {
+            /** @enum {unknown} */
+            type: "ShooterRestored";
+            round: number;
+            player: string;
+            dice: number[];
+            throws: number;
+            stake: number;
+            /** @default 0 */
+            laid: number;
+            /** @default 0 */
+            owing: number;
+            /** @default false */
+            absent: boolean;
+        };
+        /**
          * RoundVoided
          * @description A round was voided; its bets are returned, or stand for the next round.
          *
          *         `approved_by` is set if the result had been called, because a second person must then approve.
+         *         `restored` are collected bets that lie on the layout again, because the bets stand.
          */
         RoundVoided: {
             /** @enum {unknown} */
@@ -1630,10 +1911,15 @@ export interface components {
             by: components["schemas"]["Actor"];
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+            restored?: [
+                string,
+                string,
+                number
+            ][];
         };
         /**
          * RoundsReversed
-         * @description Settled rounds were voided and their payments undone; `owing` is what stacks lacked.
+         * @description Settled rounds were voided and their payments undone; `owing` is the change of debts.
          */
         RoundsReversed: {
             /** @enum {unknown} */
@@ -1654,12 +1940,25 @@ export interface components {
         /**
          * ThrowRepeated
          * @description A throw did not count; the dice are thrown again and the bets are locked.
+         *
+         *         `restored` are the lost bets that lie on the layout again. A second person approves once the
+         *         dice have been established.
          */
         ThrowRepeated: {
             /** @enum {unknown} */
             type: "ThrowRepeated";
             /** @enum {unknown} */
             cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
+            /** @default [] */
+            restored: [
+                string,
+                string,
+                number
+            ][];
+            /** @default null */
+            by: components["schemas"]["Actor"] | null;
+            /** @default null */
+            approved_by: components["schemas"]["Actor"] | null;
         };
         /**
          * RoundContinued
@@ -1715,6 +2014,206 @@ export interface components {
             by: components["schemas"]["Actor"];
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+        };
+        /**
+         * PieceRegistered
+         * @description A piece of equipment, or a set of dice, was entered into the register.
+         */
+        PieceRegistered: {
+            /** @enum {unknown} */
+            type: "PieceRegistered";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            kind: string;
+            /** @default  */
+            serial: string;
+            /** @default  */
+            seal: string;
+            /** @default [] */
+            dice: components["schemas"]["Die"][];
+            /** @default [] */
+            rechecks: string[];
+        };
+        /**
+         * Die
+         * @description A die of a set.
+         */
+        Die: {
+            serial: string;
+            /** @default  */
+            colour: string;
+        };
+        /**
+         * EquipmentOmitted
+         * @description The table was set up without a kind of equipment.
+         */
+        EquipmentOmitted: {
+            /** @enum {unknown} */
+            type: "EquipmentOmitted";
+            by: components["schemas"]["Actor"];
+            kind: string;
+        };
+        /**
+         * PieceReplaced
+         * @description A piece was put out of use, and another of its kind took its place.
+         */
+        PieceReplaced: {
+            /** @enum {unknown} */
+            type: "PieceReplaced";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            kind: string;
+            replacement: string;
+            reason: string;
+            /** @default  */
+            serial: string;
+            /** @default  */
+            seal: string;
+            /** @default [] */
+            rechecks: string[];
+        };
+        /**
+         * PieceFailed
+         * @description A piece was reported as faulty.
+         *
+         *         `skipped` lists the steps that the round in play cannot take without it, and leaves out.
+         */
+        PieceFailed: {
+            /** @enum {unknown} */
+            type: "PieceFailed";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            /** @enum {unknown} */
+            cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
+            /** @default [] */
+            skipped: ("call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover")[];
+        };
+        /**
+         * PieceReleased
+         * @description A faulty piece was rectified, or is out of use under a substitute procedure.
+         */
+        PieceReleased: {
+            /** @enum {unknown} */
+            type: "PieceReleased";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            reason: string;
+            /** @enum {unknown} */
+            remedy: "rectified" | "substitute-procedure";
+        };
+        /**
+         * CheckFailed
+         * @description An opening check failed because of a piece of equipment.
+         */
+        CheckFailed: {
+            /** @enum {unknown} */
+            type: "CheckFailed";
+            by: components["schemas"]["Actor"];
+            check: string;
+            piece: string;
+            reason: string;
+            /** @default  */
+            seal: string;
+        };
+        /**
+         * DiceInstalled
+         * @description A set of dice was put into play, under a seal if the rulebook asks for one.
+         */
+        DiceInstalled: {
+            /** @enum {unknown} */
+            type: "DiceInstalled";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            /** @default  */
+            seal: string;
+            /** @default [] */
+            rechecks: string[];
+        };
+        /**
+         * DiceInspected
+         * @description A set of dice was inspected; `damaged` are the numbers of the damaged dice, if known.
+         */
+        DiceInspected: {
+            /** @enum {unknown} */
+            type: "DiceInspected";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            good: boolean;
+            /** @default [] */
+            damaged: number[];
+            /** @default  */
+            note: string;
+        };
+        /**
+         * DiceRemoved
+         * @description A set of dice was taken out of play.
+         */
+        DiceRemoved: {
+            /** @enum {unknown} */
+            type: "DiceRemoved";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            /** @default  */
+            reason: string;
+            /** @default  */
+            seal: string;
+        };
+        /**
+         * DiceDestroyed
+         * @description A set of dice was destroyed in the presence of a second person.
+         */
+        DiceDestroyed: {
+            /** @enum {unknown} */
+            type: "DiceDestroyed";
+            by: components["schemas"]["Actor"];
+            piece: string;
+            approved_by: components["schemas"]["Actor"];
+        };
+        /**
+         * TestStarted
+         * @description The terminal was switched to test mode.
+         */
+        TestStarted: {
+            /** @enum {unknown} */
+            type: "TestStarted";
+            by: components["schemas"]["Actor"];
+            test: number;
+        };
+        /**
+         * TrialEntered
+         * @description A result was entered in test mode.
+         *
+         *         `lit` are the areas that lit up; of the areas that had to, those named in `dark` did not, and
+         *         those in `stray` lit up although they do not win. `wrong` names what showed something else.
+         */
+        TrialEntered: {
+            /** @enum {unknown} */
+            type: "TrialEntered";
+            by: components["schemas"]["Actor"];
+            test: number;
+            dice: [
+                number,
+                number,
+                number
+            ];
+            /** @default [] */
+            lit: string[];
+            /** @default [] */
+            dark: string[];
+            /** @default [] */
+            stray: string[];
+            /** @default [] */
+            wrong: ("display" | "echo")[];
+        };
+        /**
+         * TestEnded
+         * @description The terminal was switched back from test mode.
+         */
+        TestEnded: {
+            /** @enum {unknown} */
+            type: "TestEnded";
+            by: components["schemas"]["Actor"];
+            test: number;
         };
         /**
          * TableEstablished
@@ -1817,6 +2316,79 @@ export interface components {
             by: string;
         };
         /**
+         * SigningKeyRotated
+         * @description Somebody replaced the signing key by one that the old key endorses.
+         */
+        SigningKeyRotated: {
+            /** @enum {unknown} */
+            type: "SigningKeyRotated";
+            old: string;
+            new: string;
+            by: string;
+        };
+        /**
+         * KeysReplaced
+         * @description Two persons replaced key files that were lost; no old key endorses the new ones.
+         *
+         *         Without `second`, the house had no second person. The ids are those of signing keys.
+         */
+        KeysReplaced: {
+            /** @enum {unknown} */
+            type: "KeysReplaced";
+            files: string[];
+            reason: string;
+            by: string;
+            /** @default  */
+            second: string;
+            /** @default [] */
+            old: string[];
+            /** @default  */
+            new: string;
+        };
+        /**
+         * HouseRestored
+         * @description A person restored the house from a backup, and gave up everything that was written after it.
+         *
+         *         `given_up` holds the first and the last version of each stream that checkpoints kept outside had
+         *         signed. Times are in microseconds since 1970.
+         */
+        HouseRestored: {
+            /** @enum {unknown} */
+            type: "HouseRestored";
+            by: string;
+            backup: string;
+            backup_at: number;
+            checkpoint: number;
+            /** @default null */
+            given_up_checkpoints: [
+                number,
+                number
+            ] | null;
+            /** @default {} */
+            given_up: {
+                [key: string]: [
+                    number,
+                    number
+                ];
+            };
+        };
+        /**
+         * EntriesAccepted
+         * @description A person accepted entries of a stream that the house had not written.
+         *
+         *         They are those from version `first` to `version`, whose hash is `hash`.
+         */
+        EntriesAccepted: {
+            /** @enum {unknown} */
+            type: "EntriesAccepted";
+            stream: string;
+            first: number;
+            version: number;
+            hash: string;
+            reason: string;
+            by: string;
+        };
+        /**
          * AccountOpened
          * @description A player's account was opened.
          */
@@ -1899,9 +2471,11 @@ export interface components {
          * @description A table at a version of its stream; `seats` has the player's own seat, or all for staff.
          *
          *         `betting_closes` is when betting closes at a table that the house deals, or 0. `next_limits`
-         *         apply from the next opening of betting. `standing` are the totals of bets that stand from a void
+         *         apply from the next opening of betting. `last_settled` is the last settled round until the dice
+         *         are tumbled or thrown again, or 0. `standing` are the totals of bets that stand from a void
          *         round until the next round begins; the seats include those bets. `owing` are debts by player,
-         *         with or without a seat. `checks_missing`, `float_amount` and `drop` are for staff only.
+         *         with or without a seat. `checks_missing`, `float_amount` and `drop` are for staff only, as are
+         *         `checks_failed`: the opening checks that failed, and the pieces of equipment by which they did.
          */
         TableView: {
             table: string;
@@ -1915,7 +2489,10 @@ export interface components {
             limits: components["schemas"]["TableLimits"] | null;
             next_limits: components["schemas"]["TableLimits"] | null;
             checks_missing: string[];
-            locked: string;
+            checks_failed: {
+                [key: string]: string;
+            };
+            locked: ("bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry")[];
             interrupted: number;
             suspended: boolean;
             dealt_by_house: components["schemas"]["Timing"] | null;
@@ -1924,6 +2501,7 @@ export interface components {
             betting_since: number;
             betting_closes: number;
             rounds: number;
+            last_settled: number;
             round: components["schemas"]["RoundView"] | null;
             standing: {
                 [key: string]: number;
@@ -1941,6 +2519,8 @@ export interface components {
         /**
          * RoundView
          * @description The current round; `totals` are all players' chips by spot.
+         *
+         *         `skipped` are the steps that it leaves out; they count as done.
          */
         RoundView: {
             number: number;
@@ -1960,6 +2540,7 @@ export interface components {
                 number,
                 number
             ] | null;
+            skipped: ("call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover")[];
         };
         /**
          * ShooterView
@@ -2018,7 +2599,7 @@ export interface components {
         LiveEvent: {
             version: number;
             at: number;
-            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"]) | null;
+            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
             totals: {
                 [key: string]: number;
             };
@@ -2036,7 +2617,7 @@ export interface components {
         };
         /**
          * StandingMessage
-         * @description Whether the house is suspended; sent when that changes.
+         * @description Says if the house is suspended; sent when that changes.
          */
         StandingMessage: {
             /** @enum {unknown} */
@@ -2141,12 +2722,14 @@ export interface components {
         };
         /**
          * PassCheck
-         * @description Record that an opening check was made and passed.
+         * @description Record that an opening check was made and passed; `seal` is the number of the seal seen.
          */
         PassCheck: {
             /** @enum {unknown} */
             type: "PassCheck";
             check: string;
+            seal?: string;
+            note?: string;
         };
         /**
          * FillFloat
@@ -2176,12 +2759,21 @@ export interface components {
         };
         /**
          * ReleaseTable
-         * @description Unlock the table after a malfunction has been dealt with.
+         * @description Unlock the table after a malfunction was rectified, or under a substitute procedure.
+         *
+         *         With a `cause`, the table stays locked for its other causes.
          */
         ReleaseTable: {
             /** @enum {unknown} */
             type: "ReleaseTable";
             reason: string;
+            /**
+             * @default rectified
+             * @enum {unknown}
+             */
+            remedy: "rectified" | "substitute-procedure";
+            /** @enum {unknown} */
+            cause?: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
         };
         /**
          * BuyIn
@@ -2321,7 +2913,10 @@ export interface components {
         };
         /**
          * PutBack
-         * @description Put back chips that were moved by accident.
+         * @description Put chips that were moved or misplaced by accident where they belong.
+         *
+         *         `moved_by` says who moved them, if no move was recorded. Once the dice are called, that may need
+         *         a second person.
          */
         PutBack: {
             /** @enum {unknown} */
@@ -2334,10 +2929,14 @@ export interface components {
             area: string;
             /** @default  */
             to_area: string;
+            /** @enum {unknown} */
+            moved_by?: "dealer" | "patron";
         };
         /**
          * JudgeLine
          * @description Decide whether chips that touch a line count as a bet in the box.
+         *
+         *         Once the dice are called, rejecting them may need a second person.
          */
         JudgeLine: {
             /** @enum {unknown} */
@@ -2360,11 +2959,13 @@ export interface components {
         };
         /**
          * ChooseDice
-         * @description Choose dice, by number, from the dice offered.
+         * @description Choose dice, by number, from the dice offered; the dealer may record the choice.
          */
         ChooseDice: {
             /** @enum {unknown} */
             type: "ChooseDice";
+            /** @default  */
+            player: string;
             dice: number[];
         };
         /**
@@ -2394,11 +2995,13 @@ export interface components {
         };
         /**
          * Throw
-         * @description Throw the dice.
+         * @description Throw the dice; the dealer may record the shooter's throw.
          */
         Throw: {
             /** @enum {unknown} */
             type: "Throw";
+            /** @default  */
+            player: string;
         };
         /**
          * Uncover
@@ -2467,6 +3070,8 @@ export interface components {
         /**
          * Report
          * @description Report an irregularity: known dice, affected rounds, a second person where required.
+         *
+         *         `piece` names the piece of equipment that malfunctions.
          */
         Report: {
             /** @enum {unknown} */
@@ -2481,6 +3086,7 @@ export interface components {
             rounds: number[];
             /** @default  */
             note: string;
+            piece?: string;
         };
         /**
          * AbandonRound
@@ -2501,6 +3107,146 @@ export interface components {
             player: string;
             amount: number;
             reason: string;
+        };
+        /**
+         * FailCheck
+         * @description Record that an opening check was made and failed, and by which piece of equipment.
+         */
+        FailCheck: {
+            /** @enum {unknown} */
+            type: "FailCheck";
+            check: string;
+            piece: string;
+            reason: string;
+            /** @default  */
+            seal: string;
+        };
+        /**
+         * RegisterPiece
+         * @description Enter a piece of equipment, or a set of dice, into the table's register.
+         */
+        RegisterPiece: {
+            /** @enum {unknown} */
+            type: "RegisterPiece";
+            piece: string;
+            kind: string;
+            /** @default  */
+            serial: string;
+            /** @default  */
+            seal: string;
+            /** @default [] */
+            dice: components["schemas"]["Die"][];
+        };
+        /**
+         * OmitEquipment
+         * @description Set the table up without an optional kind of equipment, and without the steps with it.
+         */
+        OmitEquipment: {
+            /** @enum {unknown} */
+            type: "OmitEquipment";
+            kind: string;
+        };
+        /**
+         * ReplacePiece
+         * @description Put a piece of equipment out of use and another of the same kind in its place.
+         */
+        ReplacePiece: {
+            /** @enum {unknown} */
+            type: "ReplacePiece";
+            piece: string;
+            replacement: string;
+            reason: string;
+            /** @default  */
+            serial: string;
+            /** @default  */
+            seal: string;
+        };
+        /**
+         * ReleasePiece
+         * @description Return a faulty piece to use, or play on without it under a substitute procedure.
+         */
+        ReleasePiece: {
+            /** @enum {unknown} */
+            type: "ReleasePiece";
+            piece: string;
+            reason: string;
+            /**
+             * @default rectified
+             * @enum {unknown}
+             */
+            remedy: "rectified" | "substitute-procedure";
+        };
+        /**
+         * InstallDice
+         * @description Put a set of dice into play; `seen` is the seal it had, `seal` the one it lies under now.
+         */
+        InstallDice: {
+            /** @enum {unknown} */
+            type: "InstallDice";
+            piece: string;
+            /** @default  */
+            seen: string;
+            /** @default  */
+            seal: string;
+        };
+        /**
+         * InspectDice
+         * @description Record the inspection of a set of dice, and which of its dice, by number, are damaged.
+         */
+        InspectDice: {
+            /** @enum {unknown} */
+            type: "InspectDice";
+            piece: string;
+            good: boolean;
+            /** @default [] */
+            damaged: number[];
+            /** @default  */
+            note: string;
+        };
+        /**
+         * RemoveDice
+         * @description Take a set of dice out of play; `seal` is the one under which it is kept.
+         */
+        RemoveDice: {
+            /** @enum {unknown} */
+            type: "RemoveDice";
+            piece: string;
+            /** @default  */
+            reason: string;
+            /** @default  */
+            seal: string;
+        };
+        /**
+         * StartTest
+         * @description Switch the terminal to test mode; no round starts until the test is ended.
+         */
+        StartTest: {
+            /** @enum {unknown} */
+            type: "StartTest";
+        };
+        /**
+         * EnterTrial
+         * @description Press keys and Enter in test mode, and say what was seen.
+         *
+         *         `lit` are the areas that lit up, `echo` the keys that the terminal showed and `display` the dice
+         *         that the results display showed; unset, nobody looked.
+         */
+        EnterTrial: {
+            /** @enum {unknown} */
+            type: "EnterTrial";
+            keys: number[];
+            /** @default [] */
+            lit: string[];
+            echo?: number[];
+            display?: number[];
+        };
+        /**
+         * EndTest
+         * @description Switch the terminal back from test mode.
+         */
+        EndTest: {
+            /** @enum {unknown} */
+            type: "EndTest";
         };
         /**
          * EstablishTable
@@ -2552,7 +3298,7 @@ export interface components {
          * @description A command that needs a second person, without that person, and the reason for it.
          */
         RequestForm: {
-            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
+            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
             reason: string;
         };
         /**
@@ -2583,18 +3329,27 @@ export interface components {
         };
         /**
          * NewAccountForm
-         * @description A new account: its sign-in name and its roles.
+         * @description A new account: its sign-in name, its roles, and the person's date of birth, if known.
          */
         NewAccountForm: {
             name: string;
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            /** @default null */
+            born: string | null;
+        };
+        /**
+         * BirthDateForm
+         * @description A person's date of birth; None if it is not known.
+         */
+        BirthDateForm: {
+            born: string | null;
         };
         /**
          * RolesForm
          * @description The roles of an account.
          */
         RolesForm: {
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
         };
         /**
          * AssignmentForm
@@ -2603,7 +3358,7 @@ export interface components {
         AssignmentForm: {
             account: string;
             /** @enum {unknown} */
-            role: "administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor";
+            role: "administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor";
             starts: number;
             until: number;
             /** @default null */
@@ -2626,22 +3381,24 @@ export interface components {
         };
         /**
          * ReleaseForm
-         * @description The reason for releasing a suspended house.
+         * @description The reason for releasing a suspended house, or a stream whose entries it did not write.
          */
         ReleaseForm: {
             reason: string;
+            /** @default  */
+            stream: string;
         };
         /**
          * SessionView
          * @description A session: its account, its roles and its state.
          *
-         *         `tables` are the tables that the account is assigned to now; null if it is assigned to all
-         *         tables or to none.
+         *         `tables` are the tables that the account may work at now, none if it is not assigned to any;
+         *         null for an account whose roles need no assignment, or that is assigned to all tables.
          */
         SessionView: {
             account: string;
             name: string;
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
             session: string;
             /** @enum {unknown} */
             standing: "enrolment" | "locked" | "new-password" | "open";
@@ -2701,6 +3458,9 @@ export interface components {
         /**
          * TableLine
          * @description A table in the lobby; a damaged table has stopped, and has only its id.
+         *
+         *         `in_force` says whether a table may open under its rulebook now: from `effective` on, or always
+         *         if that is empty. `consolidated` is the date of a consolidated text.
          */
         TableLine: {
             table: string;
@@ -2708,6 +3468,12 @@ export interface components {
             game: string;
             /** @default  */
             title: string;
+            /** @default true */
+            in_force: boolean;
+            /** @default  */
+            effective: string;
+            /** @default  */
+            consolidated: string;
             /**
              * @default closed
              * @enum {unknown}
@@ -2719,6 +3485,8 @@ export interface components {
             minimum: number;
             /** @default 0 */
             maximum: number;
+            /** @default null */
+            limits: components["schemas"]["TableLimits"] | null;
             /** @default 0 */
             round: number;
             /** @default false */
@@ -2864,11 +3632,11 @@ export interface components {
          */
         CommandResultView: {
             version: number;
-            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
+            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
         };
         /**
          * CommandStatusView
-         * @description Whether a command was accepted, and its result if so.
+         * @description The outcome of a command: accepted or not, and its result.
          */
         CommandStatusView: {
             accepted: boolean;
@@ -2877,7 +3645,7 @@ export interface components {
         };
         /**
          * AuthorityView
-         * @description Who may send each command alone, who with whom, and up to which amount, in minor units.
+         * @description The authority over each command: alone, with a second person, and up to which amount.
          */
         AuthorityView: {
             rows: components["schemas"]["AuthorityRow"][];
@@ -2895,7 +3663,7 @@ export interface components {
         AuthorityRow: {
             command: string;
             /** @default [] */
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
             /** @default [] */
             tables: ("automatic" | "staffed")[];
             /** @default false */
@@ -2907,7 +3675,7 @@ export interface components {
             /** @default null */
             per: ("player" | "table") | null;
             /** @default [] */
-            approvers: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            approvers: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             /** @default null */
             ceiling: number | null;
         };
@@ -2915,25 +3683,60 @@ export interface components {
          * RequestView
          * @description A request: the command, its sender, the reason, the roles that may decide, and its state.
          *
-         *         `name` is the sign-in name of the requester, so that the second person knows who it is. `table`
-         *         is `account/` and the player's id for a command to a player's account.
+         *         `name` is the sign-in name of the requester, so that the second person knows who it is, and
+         *         `decided_by_name` that of the person who decided. `table` is `account/` and the player's id for
+         *         a command to a player's account. `round` is the round that the command concerns, 0 if none was
+         *         in play; None if it concerns no round or names its rounds. `may_decide` says whether the caller
+         *         may decide it now.
          */
         RequestView: {
             id: string;
             account: string;
             name: string;
             table: string;
+            round: number | null;
             command: Record<string, never>;
             command_hash: string;
             reason: string;
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
             opened: number;
             expires: number;
             /** @enum {unknown} */
             state: "approved" | "declined" | "expired" | "pending" | "withdrawn";
             decided_by: string;
+            decided_by_name: string;
             decided: number;
             note: string;
+            may_decide: boolean;
+        };
+        /**
+         * DecidedRequests
+         * @description Requests that are no longer pending, the newest first.
+         *
+         *         `older` is the time before which to continue; None if there are no older ones.
+         */
+        DecidedRequests: {
+            requests: components["schemas"]["RequestView"][];
+            older: number | null;
+        };
+        /**
+         * RequestEffect
+         * @description The effect of a pending request on players' money and chips, as of now.
+         *
+         *         `players` has those whose amount changes. If the round in play has a called result, the payments
+         *         that are due by it count, before and after. `house` is what the house gains.
+         */
+        RequestEffect: {
+            players: components["schemas"]["PlayerEffect"][];
+            house: number;
+        };
+        /**
+         * PlayerEffect
+         * @description A player, and how much more they gain if a request is approved; negative if less.
+         */
+        PlayerEffect: {
+            player: string;
+            amount: number;
         };
         /**
          * RoundHistory
@@ -2951,15 +3754,75 @@ export interface components {
         EntryView: {
             version: number;
             at: number;
-            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         };
         /**
          * BetExplanation
-         * @description The outcome of a bet, explained line by line with the clauses.
+         * @description The outcome of a bet: what played, at which odds it was paid (empty if it was not), the net.
+         *
+         *         `lines` explains it in English, `steps` says the same in data, for other languages.
          */
         BetExplanation: {
             spot: string;
+            stake: number;
+            odds: string;
+            net: number;
             lines: string[];
+            steps: components["schemas"]["ExplanationLine"][];
+        };
+        /**
+         * ExplanationLine
+         * @description A line of an explanation: its code, the facts that fill its text, and its clauses.
+         *
+         *         Amounts are whole minor units; boxes, causes and units are ids.
+         */
+        ExplanationLine: {
+            code: string;
+            facts: Record<string, never>;
+            /** @default [] */
+            clauses: string[];
+        };
+        /**
+         * DiceProof
+         * @description The proof of the dice of a round: the seed, the chain from commitment to close, the dice.
+         *
+         *         `previous` is the hash before the first link. Seed and dice are None until they are called;
+         *         there are no links if the round was not dealt by the house.
+         */
+        DiceProof: {
+            round: number;
+            stream: string;
+            betting_seconds: number;
+            previous: string;
+            links: components["schemas"]["ChainLink"][];
+            seed: string | null;
+            dice: [
+                number,
+                number,
+                number
+            ] | null;
+        };
+        /**
+         * ChainLink
+         * @description A link of a table's hash chain; `entry` is None if the reader may not see it.
+         */
+        ChainLink: {
+            version: number;
+            at: number;
+            hash: string;
+            entry: components["schemas"]["LinkedEntry"] | null;
+        };
+        /**
+         * LinkedEntry
+         * @description The columns of an entry that its hash covers besides version, time and previous hash.
+         *
+         *         `data` is the JSON as stored, `cause` the hash of the command in hexadecimal.
+         */
+        LinkedEntry: {
+            kind: string;
+            schema: number;
+            data: string;
+            cause: string;
         };
         /**
          * ShiftReportView
@@ -2989,6 +3852,194 @@ export interface components {
             expected_drop: number;
         };
         /**
+         * EquipmentView
+         * @description The register of a table, its checks, and the findings of tests.
+         *
+         *         `omitted` are the kinds that the table is set up without. `test` is the number of the test being
+         *         run, or 0, and `tried` are its results. `dark` and `stray` are lamps that did not show what they
+         *         had to, `wrong` displays, and `untested` the lamps not seen lit since the check that needs it
+         *         was last passed.
+         */
+        EquipmentView: {
+            pieces: components["schemas"]["PieceView"][];
+            omitted: string[];
+            checks: components["schemas"]["CheckView"][];
+            test: number;
+            tried: number[][];
+            lamps: number;
+            untested: string[];
+            dark: string[];
+            stray: string[];
+            wrong: ("display" | "echo")[];
+        };
+        /**
+         * PieceView
+         * @description A piece of equipment, or a set of dice; `fault` is the malfunction that was reported.
+         */
+        PieceView: {
+            piece: string;
+            kind: string;
+            serial: string;
+            seal: string;
+            /** @enum {unknown} */
+            condition: "destroyed" | "faulty" | "in-order" | "out-of-use";
+            fault: ("bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry") | null;
+            dice: components["schemas"]["Die"][];
+            in_use: boolean;
+        };
+        /**
+         * CheckView
+         * @description An opening check; `piece` is the one by which it failed, `test` whether a test belongs to it.
+         *
+         *         A check that was released under a substitute procedure counts as passed.
+         */
+        CheckView: {
+            check: string;
+            /** @enum {unknown} */
+            status: "failed" | "missing" | "passed";
+            piece: string;
+            test: boolean;
+            seal: boolean;
+        };
+        /**
+         * PieceHistory
+         * @description The life of a piece of equipment: who did what with it, and when.
+         */
+        PieceHistory: {
+            piece: string;
+            events: components["schemas"]["EntryView"][];
+            prose: string[];
+        };
+        /**
+         * AffectedRounds
+         * @description The rounds that damage to a set of dice affects; a person confirms them by a report.
+         */
+        AffectedRounds: {
+            piece: string;
+            damaged: number | null;
+            rounds: number[];
+        };
+        /**
+         * RoundEquipment
+         * @description The equipment that served a round, and the kinds that the table was set up without.
+         */
+        RoundEquipment: {
+            round: number;
+            pieces: components["schemas"]["ServingPiece"][];
+            omitted: string[];
+        };
+        /**
+         * ServingPiece
+         * @description A piece of equipment in use in a round; its condition is that at the end of the round.
+         *
+         *         `dice` are the serial numbers of the dice of a set that were thrown.
+         */
+        ServingPiece: {
+            piece: string;
+            kind: string;
+            serial: string;
+            seal: string;
+            /** @enum {unknown} */
+            condition: "destroyed" | "faulty" | "in-order" | "out-of-use";
+            dice: string[];
+        };
+        /**
+         * DiceMonitorView
+         * @description The reports of all sets of a table, in the order in which they first served.
+         */
+        DiceMonitorView: {
+            sets: components["schemas"]["DiceSetReport"][];
+        };
+        /**
+         * DiceSetReport
+         * @description The findings on the rolls of one set of dice.
+         *
+         *         `piece` is empty for the rounds without a registered set. `levels` are the thresholds of the
+         *         evidence, lowest first; `change` is that of the detector. `points` are for a drawing.
+         */
+        DiceSetReport: {
+            piece: string;
+            serial: string;
+            dice: components["schemas"]["Die"][];
+            installed: boolean;
+            rounds: number;
+            log10_evidence: number;
+            highest: components["schemas"]["EvidencePointView"];
+            levels: components["schemas"]["AlarmView"][];
+            change: components["schemas"]["AlarmView"];
+            counts: components["schemas"]["FaceCountsView"][];
+            explanation: components["schemas"]["SentenceView"][];
+            not_shown: ("cause" | "fairness" | "independence" | "records" | "single-die")[];
+            points: components["schemas"]["EvidencePointView"][];
+        };
+        /**
+         * EvidencePointView
+         * @description The evidence after a round of the set, as a power of ten.
+         */
+        EvidencePointView: {
+            round: number;
+            log10_evidence: number;
+        };
+        /**
+         * AlarmView
+         * @description A threshold, and the round of the set and of the table in which it was reached, or 0.
+         */
+        AlarmView: {
+            /** @enum {unknown} */
+            alarm: "change" | "inspect" | "replace" | "warn";
+            threshold: number;
+            round: number;
+            table_round: number;
+        };
+        /**
+         * FaceCountsView
+         * @description How often each of the six faces came: on all dice, or on the die that `die` names.
+         */
+        FaceCountsView: {
+            die: string;
+            counts: number[];
+        };
+        /**
+         * SentenceView
+         * @description A sentence of the explanation, as its code and its facts.
+         */
+        SentenceView: {
+            code: ("inspect" | "replace" | "warn") | ("change" | "continue" | "level-reached" | "no-level-reached" | "watched");
+            facts: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * TablePlayers
+         * @description The players of a table, by seat; those without a seat come last.
+         *
+         *         `next_guest` is a new guest with the lowest number that no guest at the table has. It is None
+         *         for players, who see themselves only, and if the players of a round are listed.
+         */
+        TablePlayers: {
+            players: components["schemas"]["PlayerLine"][];
+            /** @default null */
+            next_guest: components["schemas"]["PlayerLine"] | null;
+        };
+        /**
+         * PlayerLine
+         * @description A player as staff know them.
+         *
+         *         `name` and `card` are empty for a player without an account and without a recorded name; `guest`
+         *         is the number of a guest, `seat` the number of the player's seat at the table. Both may be 0.
+         */
+        PlayerLine: {
+            player: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            card: string;
+            /** @default 0 */
+            guest: number;
+            /** @default 0 */
+            seat: number;
+        };
+        /**
          * AccountView
          * @description A player's account with the house.
          */
@@ -3000,6 +4051,9 @@ export interface components {
         /**
          * StatementLine
          * @description A line of a statement; `amount` is the player's gain, negative for a loss.
+         *
+         *         The amounts sum to the player's money with the house and chips at the tables, bets included,
+         *         less their debts. `debt` is the change of their debt, which `amount` includes.
          */
         StatementLine: {
             at: number;
@@ -3008,6 +4062,49 @@ export interface components {
             round: number;
             amount: number;
             note: string;
+            debt: number;
+        };
+        /**
+         * LedgersView
+         * @description A player's ledgers: the account with the house first, then the tables by name.
+         */
+        LedgersView: {
+            player: string;
+            currency: string;
+            ledgers: components["schemas"]["LedgerView"][];
+        };
+        /**
+         * LedgerView
+         * @description The lines of one account of a player over a period, the oldest first.
+         *
+         *         `table` is empty for the money with the house; otherwise the balances are the player's chips at
+         *         that table, bets included, less their debts. `opening` and `closing` are the balances at the
+         *         ends of the period, `balance` is that of now. `money_in` and `money_out` are the totals of the
+         *         period, including the oldest lines that were left out of `lines`; their number is `left_out`.
+         */
+        LedgerView: {
+            table: string;
+            opening: number;
+            money_in: number;
+            money_out: number;
+            closing: number;
+            balance: number;
+            left_out: number;
+            lines: components["schemas"]["LedgerLine"][];
+        };
+        /**
+         * LedgerLine
+         * @description A line of a ledger, with the balance after it.
+         */
+        LedgerLine: {
+            at: number;
+            table: string;
+            what: string;
+            round: number;
+            amount: number;
+            note: string;
+            debt: number;
+            balance: number;
         };
         /**
          * Person
@@ -3027,6 +4124,7 @@ export interface components {
             title: string;
             version: string;
             effective: string;
+            consolidated: string;
             jurisdiction: string;
             authority: string;
             operator: string;
@@ -3082,6 +4180,10 @@ export interface components {
             };
             /** @default null */
             shooter: components["schemas"]["ShooterRule"] | null;
+            /** @default null */
+            corrections: components["schemas"]["CorrectionRule"] | null;
+            /** @default null */
+            debts: components["schemas"]["DebtRules"] | null;
         };
         /**
          * LimitPolicy
@@ -3097,11 +4199,6 @@ export interface components {
              * @enum {unknown}
              */
             areas: "per-area" | "shared";
-            /**
-             * @default last-placed-first
-             * @enum {unknown}
-             */
-            reject_order: "last-placed-first";
             /** @default null */
             differential: components["schemas"]["DifferentialRule"] | null;
             /** @default null */
@@ -3109,29 +4206,31 @@ export interface components {
         };
         /**
          * MinimumRule
-         * @description The scope of the minimum, and the treatment of a bet below it.
+         * @description The scope of the minimum; a bet below it stands if nobody notices.
          */
         MinimumRule: {
+            clause: string | string[];
+            /** @default {} */
+            refusals: {
+                [key: string]: string | string[];
+            };
             /** @enum {unknown} */
             scope: "box" | "player";
-            /** @enum {unknown} */
-            noticed: "increase-or-withdraw";
-            /** @enum {unknown} */
-            unnoticed: "stands";
-            clause: string | string[];
         };
         /**
          * MaximumRule
-         * @description The scope of the maximum, and the treatment of an excess, noticed or not.
+         * @description The scope of the maximum, and the treatment of an excess that nobody noticed.
          */
         MaximumRule: {
+            clause: string | string[];
+            /** @default {} */
+            refusals: {
+                [key: string]: string | string[];
+            };
             /** @enum {unknown} */
             scope: "box" | "player";
             /** @enum {unknown} */
-            noticed: "reject-excess";
-            /** @enum {unknown} */
             unnoticed: "pro-rata" | "stands";
-            clause: string | string[];
         };
         /**
          * DifferentialRule
@@ -3143,8 +4242,6 @@ export interface components {
                 string
             ][];
             /** @enum {unknown} */
-            noticed: "reject-excess";
-            /** @enum {unknown} */
             unnoticed: "pro-rata" | "stands";
             clause: string | string[];
         };
@@ -3155,8 +4252,6 @@ export interface components {
         ProRataRule: {
             /** @enum {unknown} */
             method: "absorb" | "floor";
-            /** @enum {unknown} */
-            round_to: "smallest-chip";
             never_below_minimum: boolean;
             exempt_below_minimum: boolean;
             clause: string | string[];
@@ -3181,10 +4276,15 @@ export interface components {
         /**
          * Step
          * @description A step of a round: who takes it, the announcement word for word, what makes it valid.
+         *
+         *         `recorded_by` are the roles that may record that the player has taken it. A table that plays
+         *         without the `equipment` leaves the step out.
          */
         Step: {
-            by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
+            /** @default [] */
+            recorded_by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             /** @default  */
             announces: string;
             /** @default false */
@@ -3195,6 +4295,10 @@ export interface components {
             at_least: number;
             /** @default null */
             as_early_as: ("call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover") | null;
+            /** @default false */
+            optional: boolean;
+            /** @default [] */
+            equipment: string[];
             /**
              * @default round
              * @enum {unknown}
@@ -3212,7 +4316,7 @@ export interface components {
         };
         /**
          * VoidRule
-         * @description Whether the bets of a void round are returned or stand.
+         * @description Says if the bets of a void round are returned or stand.
          */
         VoidRule: {
             /** @enum {unknown} */
@@ -3221,13 +4325,9 @@ export interface components {
         };
         /**
          * HandsOff
-         * @description When players may handle their chips again once betting is closed.
+         * @description Players keep their hands off their chips from the call of the result on.
          */
         HandsOff: {
-            /** @enum {unknown} */
-            winning: "until-area-paid";
-            /** @enum {unknown} */
-            losing: "for-good";
             clause: string | string[];
         };
         /**
@@ -3258,42 +4358,58 @@ export interface components {
             /** @default null */
             stand_in: components["schemas"]["StandIn"] | null;
             /** @default null */
+            approvals: components["schemas"]["ApprovalRule"] | null;
+            /** @default null */
             minimum_age: components["schemas"]["MinimumAge"] | null;
         };
         /**
          * ActRule
-         * @description The roles that may do an act that is not a step of the round.
+         * @description The roles that may do an act that is not a step of the round, and those that record it.
          */
         ActRule: {
-            by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
+            /** @default [] */
+            recorded_by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
         };
         /**
          * StandIn
          * @description Roles in ascending rank; a senior may carry out the duties of a junior.
          */
         StandIn: {
-            roles: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            roles: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            clause: string | string[];
+        };
+        /**
+         * ApprovalRule
+         * @description The roles whose approval counts where an act takes two people.
+         */
+        ApprovalRule: {
+            by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
         };
         /**
          * MinimumAge
-         * @description The minimum age, and the roles to which it applies.
+         * @description The minimum age, the roles to which it applies, and those whose age must be known.
          */
         MinimumAge: {
             years: number;
-            applies_to: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            applies_to: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
+            /**
+             * @default [
+             *       "player"
+             *     ]
+             */
+            proven: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
         };
         /**
          * ChipRules
-         * @description The kinds of chips in play, and how a bet is stacked.
+         * @description The kinds of chips in play.
          */
         ChipRules: {
             kinds: ("non-value" | "value")[];
             clause: string | string[];
-            /** @default false */
-            smaller_on_top: boolean;
         };
         /**
          * Irregularity
@@ -3310,15 +4426,29 @@ export interface components {
             /** @default null */
             bets: ("locked" | "returned" | "stand") | null;
             /** @default [] */
-            by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             /** @default [] */
-            supervised_by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            supervised_by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             /** @default false */
             locks_table: boolean;
             /** @default null */
             available: ("layout" | "placed") | null;
             /** @default false */
             covered_dice_stand: boolean;
+            /** @default null */
+            caused_by: ("call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover") | null;
+            /**
+             * @default last-payment
+             * @enum {unknown}
+             */
+            found_until: "always" | "last-payment" | "next-round" | "next-throw";
+            /**
+             * @default never
+             * @enum {unknown}
+             */
+            second_person: "after-call" | "never";
+            /** @default [] */
+            pieces: string[];
         };
         /**
          * Equipment
@@ -3343,41 +4473,72 @@ export interface components {
             /** @default null */
             offered: number | null;
             /** @default null */
-            cover: boolean | null;
-            /** @default null */
             sealed: boolean | null;
             /** @default null */
-            attached: boolean | null;
-            /** @default [] */
-            activated: ("electrically" | "electronically" | "mechanically")[];
-            /** @default null */
             keys: number | null;
-            /** @default null */
-            entry_keys: number | null;
             /** @default null */
             echo: number | null;
         };
         /**
          * OpeningCheck
-         * @description A check that must be made before the first round.
+         * @description A check that must be made before the first round, and the kinds of equipment it covers.
+         *
+         *         With `test`, every light of the layout must have been seen to work in test mode; with `seal`,
+         *         the number of the seal is compared with the register.
          */
         OpeningCheck: {
-            by: ("dealer" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
             clause: string | string[];
             /** @default  */
             what: string;
+            /** @default [] */
+            pieces: string[];
+            /** @default false */
+            test: boolean;
+            /** @default false */
+            seal: boolean;
         };
         /**
          * ShooterRule
          * @description The rules for the player who throws the dice, and for the bet only that player may hold.
          */
         ShooterRule: {
+            clause: string | string[];
+            /** @default {} */
+            refusals: {
+                [key: string]: string | string[];
+            };
             box: string;
             dice_offered: number;
             dice_chosen: number;
             must_bet: boolean;
             locked: boolean;
             may_bet_elsewhere: boolean;
+            /**
+             * @default returned
+             * @enum {unknown}
+             */
+            at_close: "refuse" | "returned";
+        };
+        /**
+         * CorrectionRule
+         * @description Says if the payment of a settled bet may be corrected.
+         */
+        CorrectionRule: {
+            allowed: boolean;
+            by: ("dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "shooter" | "supervisor")[];
+            clause: string | string[];
+        };
+        /**
+         * DebtRules
+         * @description The payments that reduce a player's debt to the house.
+         *
+         *         `winnings`: winnings and cash paid in do, and chips up to the debt leave the table only by a
+         *         supervisor's decision. `none`: only a repayment does.
+         */
+        DebtRules: {
+            /** @enum {unknown} */
+            set_off: "none" | "winnings";
             clause: string | string[];
         };
         /**
@@ -3455,12 +4616,15 @@ export interface components {
         /**
          * ClauseView
          * @description A clause of a rulebook: a summary, how the system treats it, and why.
+         *
+         *         `facts` has the keys of the rulebook that state a declared clause, each as 'key: value'.
          */
         ClauseView: {
             /** @enum {unknown} */
-            status: "definition" | "modelled" | "out of scope" | "procedural";
+            status: "declared" | "excused" | "modelled" | "prompted";
             summary: string;
             reason: string;
+            facts: string[];
         };
         /**
          * SheetView
@@ -3538,7 +4702,7 @@ export interface components {
         Account: {
             id: string;
             name: string;
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
             enabled: boolean;
             created: number;
         };
@@ -3553,19 +4717,18 @@ export interface components {
             password: string;
         };
         /**
-         * Enrolment
-         * @description A pending enrolment: `roles` are those that the account has once it is confirmed.
-         *
-         *         `kind` is `account` (a new account), `roles`, `enabling`, or `reset` (of password or codes).
+         * EnrolmentView
+         * @description A pending enrolment, and whether the caller may confirm it.
          */
-        Enrolment: {
+        EnrolmentView: {
             id: string;
             account: string;
             /** @enum {unknown} */
             kind: "account" | "enabling" | "reset" | "roles";
-            roles: ("administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
+            roles: ("administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor")[];
             asked_by: string;
             asked: number;
+            may_confirm: boolean;
         };
         /**
          * Assignment
@@ -3578,7 +4741,7 @@ export interface components {
             account: string;
             table: string | null;
             /** @enum {unknown} */
-            role: "administrator" | "auditor" | "dealer" | "pit-manager" | "player" | "shift-manager" | "supervisor";
+            role: "administrator" | "auditor" | "dealer" | "game-supervisor" | "pit-manager" | "player" | "shift-manager" | "supervisor";
             starts: number;
             until: number;
         };
@@ -3592,7 +4755,7 @@ export interface components {
             number: number;
             at: number;
             /** @enum {unknown} */
-            kind: "account-added" | "account-disabled" | "account-enabled" | "account-forgotten" | "assigned" | "assignment-ended" | "code-reset" | "code-set-up" | "display-added" | "display-revoked" | "enrolment-asked" | "enrolment-confirmed" | "enrolment-declined" | "password-changed" | "recovery-code-used" | "recovery-codes-made" | "request-approved" | "request-declined" | "request-opened" | "request-withdrawn" | "roles-changed" | "session-ended" | "session-locked" | "sessions-ended" | "sign-in-failed" | "signed-in" | "signed-out" | "token-made" | "token-revoked" | "unlock-failed" | "unlocked";
+            kind: "account-added" | "account-disabled" | "account-enabled" | "account-forgotten" | "assigned" | "assignment-ended" | "birth-date-changed" | "code-reset" | "code-set-up" | "display-added" | "display-revoked" | "encryption-key-replaced" | "enrolment-asked" | "enrolment-confirmed" | "enrolment-declined" | "password-changed" | "recovery-code-used" | "recovery-codes-made" | "request-approved" | "request-declined" | "request-opened" | "request-withdrawn" | "roles-changed" | "session-ended" | "session-locked" | "sessions-ended" | "sign-in-failed" | "signed-in" | "signed-out" | "token-made" | "token-revoked" | "unlock-failed" | "unlocked";
             account: string;
             by: string;
             source: string;
@@ -3642,7 +4805,7 @@ export interface components {
         };
         /**
          * LogVerification
-         * @description The numbers of verified records by kind, and all findings.
+         * @description The numbers of verified records by kind, all findings, and the entries not signed yet.
          */
         LogVerification: {
             sound: boolean;
@@ -3652,6 +4815,7 @@ export interface components {
             games: number;
             checkpoints: number;
             findings: components["schemas"]["IntegrityFinding"][];
+            unsigned_entries: number;
         };
         /**
          * IntegrityFinding
@@ -3667,7 +4831,7 @@ export interface components {
          *
          *         `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
          *         stopped because their stored history was changed; `stuck` counts automatic dealers that wait
-         *         for staff.
+         *         for staff. `reasons` says why the status is not `well`.
          */
         Health: {
             /** @enum {unknown} */
@@ -3679,6 +4843,18 @@ export interface components {
             books: "behind" | "kept";
             damaged: number;
             stuck: number;
+            reasons: components["schemas"]["HealthReason"][];
+        };
+        /**
+         * HealthReason
+         * @description Why a server is not well: a stable code, a sentence, and of a halt the class of its cause.
+         */
+        HealthReason: {
+            /** @enum {unknown} */
+            code: "checkpoints-behind" | "database-unavailable" | "dealer-stuck" | "foreign-entries" | "newer-database" | "statements-behind" | "stopping" | "table-damaged" | "writing-halted";
+            text: string;
+            /** @default null */
+            cause: ("database-file-removed" | "disk-full" | "io-error" | "newer-database" | "other" | "read-only") | null;
         };
         /**
          * Problem
@@ -3706,7 +4882,7 @@ export interface components {
         };
         /**
          * AmendResult
-         * @description Amend a wrongly entered result under supervision.
+         * @description Amend a wrongly called or entered result under supervision.
          */
         AmendResult: {
             /** @enum {unknown} */
@@ -3728,6 +4904,15 @@ export interface components {
             player: string;
             amount: number;
             reason: string;
+        };
+        /**
+         * DestroyDice
+         * @description Destroy a set of dice in the presence of a second person.
+         */
+        DestroyDice: {
+            /** @enum {unknown} */
+            type: "DestroyDice";
+            piece: string;
         };
         /**
          * ResolveInterruption
@@ -3755,7 +4940,7 @@ export interface components {
             /** @enum {unknown} */
             type: "RecoverRound";
         };
-        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         LiveMessage: components["schemas"]["HelloMessage"] | components["schemas"]["EventsMessage"] | components["schemas"]["ResyncMessage"] | components["schemas"]["StandingMessage"] | components["schemas"]["PongMessage"] | components["schemas"]["RefusedMessage"];
         LiveClientMessage: components["schemas"]["PingMessage"];
     };
@@ -3806,6 +4991,7 @@ export type WinnersPaid = components['schemas']['WinnersPaid'];
 export type ShooterAdvanced = components['schemas']['ShooterAdvanced'];
 export type ShooterWon = components['schemas']['ShooterWon'];
 export type ShooterLost = components['schemas']['ShooterLost'];
+export type ShooterRestored = components['schemas']['ShooterRestored'];
 export type RoundVoided = components['schemas']['RoundVoided'];
 export type RoundsReversed = components['schemas']['RoundsReversed'];
 export type ThrowRepeated = components['schemas']['ThrowRepeated'];
@@ -3813,6 +4999,20 @@ export type RoundContinued = components['schemas']['RoundContinued'];
 export type IrregularityNoted = components['schemas']['IrregularityNoted'];
 export type BetCorrected = components['schemas']['BetCorrected'];
 export type RulingMade = components['schemas']['RulingMade'];
+export type PieceRegistered = components['schemas']['PieceRegistered'];
+export type Die = components['schemas']['Die'];
+export type EquipmentOmitted = components['schemas']['EquipmentOmitted'];
+export type PieceReplaced = components['schemas']['PieceReplaced'];
+export type PieceFailed = components['schemas']['PieceFailed'];
+export type PieceReleased = components['schemas']['PieceReleased'];
+export type CheckFailed = components['schemas']['CheckFailed'];
+export type DiceInstalled = components['schemas']['DiceInstalled'];
+export type DiceInspected = components['schemas']['DiceInspected'];
+export type DiceRemoved = components['schemas']['DiceRemoved'];
+export type DiceDestroyed = components['schemas']['DiceDestroyed'];
+export type TestStarted = components['schemas']['TestStarted'];
+export type TrialEntered = components['schemas']['TrialEntered'];
+export type TestEnded = components['schemas']['TestEnded'];
 export type TableEstablished = components['schemas']['TableEstablished'];
 export type Timing = components['schemas']['Timing'];
 export type SeedCommitted = components['schemas']['SeedCommitted'];
@@ -3822,6 +5022,10 @@ export type TableInterrupted = components['schemas']['TableInterrupted'];
 export type InterruptionResolved = components['schemas']['InterruptionResolved'];
 export type PlayersNotified = components['schemas']['PlayersNotified'];
 export type WritingReleased = components['schemas']['WritingReleased'];
+export type SigningKeyRotated = components['schemas']['SigningKeyRotated'];
+export type KeysReplaced = components['schemas']['KeysReplaced'];
+export type HouseRestored = components['schemas']['HouseRestored'];
+export type EntriesAccepted = components['schemas']['EntriesAccepted'];
 export type AccountOpened = components['schemas']['AccountOpened'];
 export type Deposited = components['schemas']['Deposited'];
 export type Withdrawn = components['schemas']['Withdrawn'];
@@ -3878,6 +5082,17 @@ export type PayWinners = components['schemas']['PayWinners'];
 export type Report = components['schemas']['Report'];
 export type AbandonRound = components['schemas']['AbandonRound'];
 export type MakeRuling = components['schemas']['MakeRuling'];
+export type FailCheck = components['schemas']['FailCheck'];
+export type RegisterPiece = components['schemas']['RegisterPiece'];
+export type OmitEquipment = components['schemas']['OmitEquipment'];
+export type ReplacePiece = components['schemas']['ReplacePiece'];
+export type ReleasePiece = components['schemas']['ReleasePiece'];
+export type InstallDice = components['schemas']['InstallDice'];
+export type InspectDice = components['schemas']['InspectDice'];
+export type RemoveDice = components['schemas']['RemoveDice'];
+export type StartTest = components['schemas']['StartTest'];
+export type EnterTrial = components['schemas']['EnterTrial'];
+export type EndTest = components['schemas']['EndTest'];
 export type EstablishTable = components['schemas']['EstablishTable'];
 export type OpenAccount = components['schemas']['OpenAccount'];
 export type Deposit = components['schemas']['Deposit'];
@@ -3887,6 +5102,7 @@ export type NoteForm = components['schemas']['NoteForm'];
 export type PersonForm = components['schemas']['PersonForm'];
 export type Stakes = components['schemas']['Stakes'];
 export type NewAccountForm = components['schemas']['NewAccountForm'];
+export type BirthDateForm = components['schemas']['BirthDateForm'];
 export type RolesForm = components['schemas']['RolesForm'];
 export type AssignmentForm = components['schemas']['AssignmentForm'];
 export type DisplayForm = components['schemas']['DisplayForm'];
@@ -3914,12 +5130,37 @@ export type CommandStatusView = components['schemas']['CommandStatusView'];
 export type AuthorityView = components['schemas']['AuthorityView'];
 export type AuthorityRow = components['schemas']['AuthorityRow'];
 export type RequestView = components['schemas']['RequestView'];
+export type DecidedRequests = components['schemas']['DecidedRequests'];
+export type RequestEffect = components['schemas']['RequestEffect'];
+export type PlayerEffect = components['schemas']['PlayerEffect'];
 export type RoundHistory = components['schemas']['RoundHistory'];
 export type EntryView = components['schemas']['EntryView'];
 export type BetExplanation = components['schemas']['BetExplanation'];
+export type ExplanationLine = components['schemas']['ExplanationLine'];
+export type DiceProof = components['schemas']['DiceProof'];
+export type ChainLink = components['schemas']['ChainLink'];
+export type LinkedEntry = components['schemas']['LinkedEntry'];
 export type ShiftReportView = components['schemas']['ShiftReportView'];
+export type EquipmentView = components['schemas']['EquipmentView'];
+export type PieceView = components['schemas']['PieceView'];
+export type CheckView = components['schemas']['CheckView'];
+export type PieceHistory = components['schemas']['PieceHistory'];
+export type AffectedRounds = components['schemas']['AffectedRounds'];
+export type RoundEquipment = components['schemas']['RoundEquipment'];
+export type ServingPiece = components['schemas']['ServingPiece'];
+export type DiceMonitorView = components['schemas']['DiceMonitorView'];
+export type DiceSetReport = components['schemas']['DiceSetReport'];
+export type EvidencePointView = components['schemas']['EvidencePointView'];
+export type AlarmView = components['schemas']['AlarmView'];
+export type FaceCountsView = components['schemas']['FaceCountsView'];
+export type SentenceView = components['schemas']['SentenceView'];
+export type TablePlayers = components['schemas']['TablePlayers'];
+export type PlayerLine = components['schemas']['PlayerLine'];
 export type AccountView = components['schemas']['AccountView'];
 export type StatementLine = components['schemas']['StatementLine'];
+export type LedgersView = components['schemas']['LedgersView'];
+export type LedgerView = components['schemas']['LedgerView'];
+export type LedgerLine = components['schemas']['LedgerLine'];
 export type Person = components['schemas']['Person'];
 export type RulebookLine = components['schemas']['RulebookLine'];
 export type GameView = components['schemas']['GameView'];
@@ -3938,6 +5179,7 @@ export type CallFormat = components['schemas']['CallFormat'];
 export type PeopleRules = components['schemas']['PeopleRules'];
 export type ActRule = components['schemas']['ActRule'];
 export type StandIn = components['schemas']['StandIn'];
+export type ApprovalRule = components['schemas']['ApprovalRule'];
 export type MinimumAge = components['schemas']['MinimumAge'];
 export type ChipRules = components['schemas']['ChipRules'];
 export type Irregularity = components['schemas']['Irregularity'];
@@ -3945,6 +5187,8 @@ export type Equipment = components['schemas']['Equipment'];
 export type EquipmentDetail = components['schemas']['EquipmentDetail'];
 export type OpeningCheck = components['schemas']['OpeningCheck'];
 export type ShooterRule = components['schemas']['ShooterRule'];
+export type CorrectionRule = components['schemas']['CorrectionRule'];
+export type DebtRules = components['schemas']['DebtRules'];
 export type BoxView = components['schemas']['BoxView'];
 export type LineView = components['schemas']['LineView'];
 export type Felt = components['schemas']['Felt'];
@@ -3959,7 +5203,7 @@ export type AlternativeView = components['schemas']['AlternativeView'];
 export type MixView = components['schemas']['MixView'];
 export type Account = components['schemas']['Account'];
 export type FirstPassword = components['schemas']['FirstPassword'];
-export type Enrolment = components['schemas']['Enrolment'];
+export type EnrolmentView = components['schemas']['EnrolmentView'];
 export type Assignment = components['schemas']['Assignment'];
 export type SecurityEvent = components['schemas']['SecurityEvent'];
 export type Display = components['schemas']['Display'];
@@ -3969,10 +5213,12 @@ export type HouseView = components['schemas']['HouseView'];
 export type LogVerification = components['schemas']['LogVerification'];
 export type IntegrityFinding = components['schemas']['IntegrityFinding'];
 export type Health = components['schemas']['Health'];
+export type HealthReason = components['schemas']['HealthReason'];
 export type Problem = components['schemas']['Problem'];
 export type SetLimits = components['schemas']['SetLimits'];
 export type AmendResult = components['schemas']['AmendResult'];
 export type CorrectBet = components['schemas']['CorrectBet'];
+export type DestroyDice = components['schemas']['DestroyDice'];
 export type ResolveInterruption = components['schemas']['ResolveInterruption'];
 export type InterruptTable = components['schemas']['InterruptTable'];
 export type RecoverRound = components['schemas']['RecoverRound'];
@@ -5755,7 +7001,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OpenTable"] | components["schemas"]["PassCheck"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["ReleaseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["ChangeChips"] | components["schemas"]["RepayDebt"] | components["schemas"]["TakeColour"] | components["schemas"]["ColourUp"] | components["schemas"]["PlaceBet"] | components["schemas"]["WithdrawBet"] | components["schemas"]["RejectExcess"] | components["schemas"]["MoveChips"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["OfferDice"] | components["schemas"]["ChooseDice"] | components["schemas"]["OpenBetting"] | components["schemas"]["CloseBetting"] | components["schemas"]["Tumble"] | components["schemas"]["Throw"] | components["schemas"]["Uncover"] | components["schemas"]["CallResult"] | components["schemas"]["PressKey"] | components["schemas"]["PressEnter"] | components["schemas"]["Illuminate"] | components["schemas"]["CollectLosers"] | components["schemas"]["PayWinners"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["MakeRuling"] | components["schemas"]["EstablishTable"];
+                "application/json": components["schemas"]["OpenTable"] | components["schemas"]["PassCheck"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["ReleaseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["ChangeChips"] | components["schemas"]["RepayDebt"] | components["schemas"]["TakeColour"] | components["schemas"]["ColourUp"] | components["schemas"]["PlaceBet"] | components["schemas"]["WithdrawBet"] | components["schemas"]["RejectExcess"] | components["schemas"]["MoveChips"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["OfferDice"] | components["schemas"]["ChooseDice"] | components["schemas"]["OpenBetting"] | components["schemas"]["CloseBetting"] | components["schemas"]["Tumble"] | components["schemas"]["Throw"] | components["schemas"]["Uncover"] | components["schemas"]["CallResult"] | components["schemas"]["PressKey"] | components["schemas"]["PressEnter"] | components["schemas"]["Illuminate"] | components["schemas"]["CollectLosers"] | components["schemas"]["PayWinners"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["MakeRuling"] | components["schemas"]["FailCheck"] | components["schemas"]["RegisterPiece"] | components["schemas"]["OmitEquipment"] | components["schemas"]["ReplacePiece"] | components["schemas"]["ReleasePiece"] | components["schemas"]["InstallDice"] | components["schemas"]["InspectDice"] | components["schemas"]["RemoveDice"] | components["schemas"]["StartTest"] | components["schemas"]["EnterTrial"] | components["schemas"]["EndTest"] | components["schemas"]["EstablishTable"];
             };
         };
         responses: {
@@ -6423,158 +7669,6 @@ export interface operations {
             };
         };
     };
-    "list-requests": {
-        parameters: {
-            query?: {
-                table?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description List the pending requests of a table or of all tables, the oldest first. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RequestView"][];
-                };
-            };
-            /** @description Sign-in required */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not permitted */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong host */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Invalid request */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "show-request": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                request: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Show a request and its state. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RequestView"];
-                };
-            };
-            /** @description Sign-in required */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not permitted */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong host */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     "approve-request": {
         parameters: {
             query?: never;
@@ -6928,6 +8022,323 @@ export interface operations {
             };
         };
     };
+    "list-requests": {
+        parameters: {
+            query?: {
+                table?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the pending requests of a table or of all tables, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"][];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-decided-requests": {
+        parameters: {
+            query?: {
+                text?: string;
+                person?: string;
+                table?: string;
+                before?: number;
+                most?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Search the requests that were approved, declined or withdrawn, or that expired. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecidedRequests"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show a request and its state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-request-effect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the money that a pending request would move, or why it would be refused now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestEffect"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "tell-round": {
         parameters: {
             query?: never;
@@ -7093,6 +8504,83 @@ export interface operations {
             };
         };
     };
+    "prove-dice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+                round: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Prove the dice of a round that the house dealt: seed, hash chain up to the close, dice. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiceProof"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "report-shift": {
         parameters: {
             query?: {
@@ -7154,6 +8642,639 @@ export interface operations {
             };
             /** @description Invalid request */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-equipment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the register of a table's equipment, its opening checks and the findings of tests. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EquipmentView"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "tell-piece": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+                piece: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the life of a piece of equipment or a set of dice, event by event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PieceHistory"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "propose-rounds": {
+        parameters: {
+            query?: {
+                damaged?: number;
+            };
+            header?: never;
+            path: {
+                table: string;
+                piece: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Propose the rounds that damaged dice affect: since the set's last good inspection. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AffectedRounds"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-round-equipment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+                round: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the equipment that served a round. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundEquipment"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "watch-dice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the evidence against fair dice, for each set of dice of a table. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiceMonitorView"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-players": {
+        parameters: {
+            query?: {
+                of_round?: number;
+            };
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the players with a seat or a debt at a table, or those with bets in a settled round. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TablePlayers"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "find-players": {
+        parameters: {
+            query: {
+                search: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Find players who may sign in by a part of their name or by their card number, at most 8. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLine"][];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-player": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                player: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the name and card number of a player; both are empty if nothing is known. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLine"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7279,6 +9400,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatementLine"][];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-ledgers": {
+        parameters: {
+            query?: {
+                since?: number;
+                until?: number;
+                most?: number;
+            };
+            header?: never;
+            path: {
+                player: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show a player's statement by account: lines with balances, and the totals of a period. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgersView"];
                 };
             };
             /** @description Sign-in required */
@@ -7482,6 +9692,15 @@ export interface operations {
             };
             /** @description Request timed out */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8312,6 +10531,214 @@ export interface operations {
             };
         };
     };
+    "show-birth-date": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show the date of birth on record for an account. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BirthDateForm"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-birth-date": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BirthDateForm"];
+            };
+        };
+        responses: {
+            /** @description Record the date of birth of another account; rulebooks have a minimum age for staff too. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request timed out */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed in the current state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Invalid request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "set-roles": {
         parameters: {
             query?: never;
@@ -8623,7 +11050,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Erase the name of another account permanently. */
+            /** @description Erase the name and the birth date of another account permanently. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8934,7 +11361,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Enrolment"][];
+                    "application/json": components["schemas"]["EnrolmentView"][];
                 };
             };
             /** @description Sign-in required */

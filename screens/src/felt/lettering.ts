@@ -159,7 +159,7 @@ function placed(rows: Row[], area: { x: number; y: number; width: number; height
   const found: Lettering = { words: [], dice: [] };
   let top = area.y + (area.height - high * shrink) / 2;
   for (const each of rows) {
-    const size = each.size * shrink;
+    const size = each.dice ? each.size * shrink : whole(each.size * shrink);
     const middle = area.x + area.width / 2;
     if (each.dice) found.dice.push(...facesAt(each.dice, middle, top, size * LINE));
     else found.words.push(...wordsAt(each.parts, middle, top + size * 0.95, size));
@@ -167,6 +167,9 @@ function placed(rows: Row[], area: { x: number; y: number; width: number; height
   }
   return found;
 }
+
+/** Round a size of letters down: labels that share their sizes share the fonts, which take long to prepare. */
+const whole = (size: number): number => (size < 10 ? Math.floor(size * 2) / 2 : Math.floor(size));
 
 function facesAt(dice: readonly number[], middle: number, top: number, high: number): FaceAt[] {
   const size = high * 0.9;

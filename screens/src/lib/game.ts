@@ -7,8 +7,13 @@ import type { Roll } from "./dice.ts";
 /** `big@left` is a spot of the box `big`. */
 export const boxOf = (spot: string): string => spot.split("@", 1)[0]!;
 
-export function boxesById(game: GameView): Map<string, BoxView> {
-  return new Map(game.boxes.map((box) => [box.id, box]));
+const byId = new WeakMap<GameView, ReadonlyMap<string, BoxView>>();
+
+/** Return the boxes of a game by id; kept for each game, because pages look boxes up at every event. */
+export function boxesById(game: GameView): ReadonlyMap<string, BoxView> {
+  let found = byId.get(game);
+  if (!found) byId.set(game, (found = new Map(game.boxes.map((box) => [box.id, box]))));
+  return found;
 }
 
 /** Return the odds that a box pays on a roll, as "a to b"; undefined if it loses. */
@@ -30,3 +35,7 @@ export function litAreas(game: GameView, roll: Roll): Set<string> {
 
 /** Return the end of the table that an area is at, if its box has more than one. */
 export const endOf = (area: Area): string => area.id.split("@")[1] ?? "";
+
+/** Return the clauses of a game's own rulebook; those that it borrows from another one are named with that rulebook. */
+export const ownClauses = (clause: string | readonly string[]): string[] =>
+  [clause].flat().filter((each) => !/^[a-z][a-z0-9-]* /.test(each));

@@ -28,7 +28,19 @@ export function money(amount: number, currency: string, sign = false): string {
 export function short(amount: number, currency: string): string {
   const whole = 10 ** digitsOf(currency);
   if (amount % whole) return money(amount, currency);
-  return new Intl.NumberFormat(language.now, { maximumFractionDigits: 0 }).format(amount / whole);
+  return wholeFormat(language.now).format(amount / whole);
+}
+
+function wholeFormat(locale: string): Intl.NumberFormat {
+  let format = formats.get(locale);
+  if (!format) formats.set(locale, (format = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })));
+  return format;
+}
+
+/** Format an amount for editing: "1234.5" as "1234.50", whole units without decimals, no separators. */
+export function editable(amount: number, currency: string): string {
+  const digits = digitsOf(currency);
+  return (amount / 10 ** digits).toFixed(digits).replace(/\.0+$/, "");
 }
 
 /** Format the value printed on a chip: 2.5K for two thousand five hundred. */
@@ -52,7 +64,14 @@ export function typed(text: string, currency: string): number | null {
   return Number(match[1]) * 10 ** digits + Number(part.padEnd(digits, "0") || 0);
 }
 
+const digits = new Map<string, number>();
+
+/** Return the number of decimals of a currency. Building a format takes long, so that the number is kept. */
 export function digitsOf(currency: string): number {
-  if (!currency) return 2;
-  return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  const known = digits.get(currency);
+  if (known !== undefined) return known;
+  const format = currency ? new Intl.NumberFormat("en", { style: "currency", currency }) : null;
+  const found = format?.resolvedOptions().maximumFractionDigits ?? 2;
+  digits.set(currency, found);
+  return found;
 }

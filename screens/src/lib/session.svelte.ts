@@ -69,7 +69,7 @@ export async function signOut(): Promise<void> {
   session.who = null;
 }
 
-export const STAFF = ["dealer", "supervisor", "pit-manager", "shift-manager"] as const;
+export const STAFF = ["dealer", "game-supervisor", "supervisor", "pit-manager", "shift-manager"] as const;
 
 export function has(...roles: string[]): boolean {
   return session.who?.roles.some((role) => roles.includes(role)) ?? false;

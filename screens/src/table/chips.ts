@@ -19,10 +19,11 @@ export function change(view: TableView, event: Event, game: GameView): void {
       if (!view.seats[event.player]?.stack && !view.seats[event.player]?.at_risk) leave(view, event.player);
       break;
     case "DebtRepaid":
-      if (event.source === "stack") {
+      if (event.source === "cash") toDrop(view, event.amount);
+      else {
         seat(view, event.player, (each) => (each.stack -= event.amount));
         toFloat(view, event.amount);
-      } else toDrop(view, event.amount);
+      }
       owe(view, event.player, -event.amount);
       break;
     case "ColourTaken":
@@ -88,8 +89,17 @@ export function change(view: TableView, event: Event, game: GameView): void {
       seat(view, event.player, (each) => (each.at_risk -= event.stake));
       toFloat(view, event.stake);
       break;
+    case "ShooterRestored":
+      if (!event.laid) break;
+      transfer(view, event.player, 0, event.owing ?? 0);
+      risk(view, event.player, event.laid);
+      break;
+    case "ThrowRepeated":
+      putBack(view, event.restored ?? []);
+      break;
     case "RoundVoided":
       for (const [, player, amount] of event.returned) risk(view, player, -amount);
+      putBack(view, event.restored ?? []);
       if (event.bets !== "stand") clear(view);
       break;
     case "RoundsReversed": {
@@ -156,6 +166,14 @@ function risk(view: TableView, player: string, amount: number): void {
     each.stack -= amount;
     each.at_risk += amount;
   });
+}
+
+/** Return collected bets from the float to the layout. */
+function putBack(view: TableView, collected: readonly (readonly [string, string, number])[]): void {
+  for (const [, player, amount] of collected) {
+    seat(view, player, (each) => (each.at_risk += amount));
+    toFloat(view, -amount);
+  }
 }
 
 function win(view: TableView, player: string, stake: number, winnings: number): void {

@@ -5,6 +5,16 @@ import * as chips from "./chips.ts";
 
 type Step = RoundView["done"][number];
 
+/** The steps that a repeated throw takes again. */
+const STEPS_FROM_THROW: readonly Step[] = [
+  "throw",
+  "uncover",
+  "call-result",
+  "enter-result",
+  "illuminate",
+  "collect-losers",
+];
+
 /**
  * Apply an event to a view of this game, and return the new view, which shares its unchanged parts. The game must
  * be the view's own: a table that is set up for another game starts a new view.
@@ -28,11 +38,36 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       view.limits = event.limits;
       if (view.float_amount === null) break; // only staff see the rest
       view.checks_missing = Object.keys(game.conduct.opening ?? {});
+      view.checks_failed = {};
       view.float_amount = event.float_amount;
       view.drop = 0;
       break;
     case "CheckPassed":
-      view.checks_missing = view.checks_missing.filter((check) => check !== event.check);
+      checks(view, game, [], [event.check]);
+      delete (view.checks_failed = { ...view.checks_failed })[event.check];
+      break;
+    case "CheckFailed":
+      view.checks_failed = { ...view.checks_failed, [event.check]: event.piece };
+      checks(view, game, [event.check], []);
+      break;
+    case "PieceRegistered":
+    case "DiceInstalled":
+      checks(view, game, event.rechecks ?? [], []);
+      break;
+    case "PieceReplaced":
+      failedBy(view, event.piece);
+      checks(view, game, event.rechecks ?? [], []);
+      break;
+    case "PieceReleased": {
+      const over = failedBy(view, event.piece);
+      if (event.remedy !== "rectified") checks(view, game, [], over);
+      break;
+    }
+    case "DiceInspected":
+      if (event.good) failedBy(view, event.piece);
+      break;
+    case "DiceRemoved":
+      failedBy(view, event.piece);
       break;
     case "LimitsSet":
       view.next_limits = event.limits;
@@ -48,14 +83,19 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       view.next_limits = null;
       view.shooter = null;
       view.standing = {};
+      view.last_settled = 0;
       for (const [player] of event.carried_away) chips.leave(view, player);
       if (view.float_amount !== null) view.float_amount = view.drop = 0;
       break;
     case "TableLocked":
-      view.locked = event.cause;
+      view.locked = [...new Set([...view.locked, event.cause])];
       break;
     case "TableReleased":
-      view.locked = "";
+      view.locked = event.cause ? view.locked.filter((cause) => cause !== event.cause) : [];
+      break;
+    case "PieceFailed":
+      if (view.round) round(view, { skipped: [...view.round.skipped, ...(event.skipped ?? [])] });
+      for (const step of event.skipped ?? []) done(view, step, game);
       break;
     case "RoundStarted":
       view.rounds = event.round;
@@ -67,6 +107,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
         called: null,
         keys: [],
         result: null,
+        skipped: event.skipped ?? [],
       };
       view.standing = {};
       for (const step of event.skipped ?? []) done(view, step, game);
@@ -81,6 +122,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       done(view, "close-betting", game);
       break;
     case "StepTaken":
+      if (event.step === "throw") view.last_settled = 0;
       done(view, event.step, game);
       break;
     case "DiceOffered":
@@ -93,6 +135,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       done(view, "choose-dice", game);
       break;
     case "DiceTumbled":
+      view.last_settled = 0;
       done(view, "tumble", game);
       break;
     case "ResultCalled":
@@ -107,8 +150,8 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       done(view, "enter-result", game);
       break;
     case "ResultAmended":
-      round(view, { result: event.dice, called: event.dice });
-      undone(view, "illuminate");
+      round(view, { called: event.dice, ...(view.round?.result && { result: event.dice }) });
+      if (!view.round?.skipped.includes("illuminate")) undone(view, "illuminate");
       break;
     case "AreasLit":
       done(view, "illuminate", game);
@@ -119,6 +162,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       break;
     case "WinnersPaid":
       chips.change(view, event, game);
+      view.last_settled = event.round;
       view.round = null;
       break;
     case "RoundVoided":
@@ -136,9 +180,20 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       chips.change(view, event, game);
       view.shooter = null;
       break;
+    case "ShooterRestored":
+      chips.change(view, event, game);
+      view.shooter = {
+        player: event.player,
+        dice: event.dice,
+        stake: event.stake,
+        throws: event.throws,
+        absent: event.absent ?? false,
+      };
+      break;
     case "ThrowRepeated":
-      undone(view, "throw");
-      round(view, { known: [] });
+      chips.change(view, event, game);
+      for (const step of STEPS_FROM_THROW) if (!view.round?.skipped.includes(step)) undone(view, step);
+      round(view, { known: [], keys: [], called: null, result: null });
       break;
     case "RoundContinued":
       round(view, { known: event.known });
@@ -167,6 +222,19 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
     default: // the event moves chips, or changes nothing in the view
       chips.change(view, event, game);
   }
+}
+
+/** Add checks to those that are missing, in the rulebook's order, and take others away. */
+function checks(view: TableView, game: GameView, missing: string[], made: string[]): void {
+  const now = new Set([...view.checks_missing, ...missing].filter((check) => !made.includes(check)));
+  view.checks_missing = Object.keys(game.conduct.opening ?? {}).filter((check) => now.has(check));
+}
+
+/** End the failure of checks by a piece of equipment, and return those checks. */
+function failedBy(view: TableView, piece: string): string[] {
+  const failed = Object.entries(view.checks_failed);
+  view.checks_failed = Object.fromEntries(failed.filter(([, by]) => by !== piece));
+  return failed.filter(([, by]) => by === piece).map(([check]) => check);
 }
 
 /** Return when betting closes at a table that the server deals; 0 if it is not open. */

@@ -10,6 +10,9 @@ export function consequences(game: GameView, rule: Irregularity): string[] {
   const voids = ["void-round", "void-affected-rounds", "continue-if-conclusive"].includes(rule.consequence);
   const bets = rule.bets ?? (voids ? game.conduct.procedure.void.bets : null);
   if (bets) said.push(t(`consequence.bets.${bets}`));
+  if (rule.consequence === "void-round" || rule.consequence === "throw-again")
+    said.push(t(`consequence.found-until.${rule.found_until ?? "last-payment"}`));
   if (rule.locks_table && rule.consequence !== "lock-table") said.push(t("consequence.locks-table"));
+  else if (rule.consequence === "settle-by-dice") said.push(t("consequence.nothing-else"));
   return said;
 }

@@ -42,6 +42,12 @@ async function switchTo(chosen: Language, retryMs = FIRST_RETRY_MS): Promise<voi
   document.documentElement.lang = chosen;
 }
 
+/** Return the locale for dates: the browser's variety of the present language, or a 24-hour one. */
+export function locale(): string {
+  const own = navigator.languages.find((tag) => languageOf(tag) === language.now);
+  return own ?? (language.now === "en" ? "en-GB" : language.now);
+}
+
 /** Return the language for a tag such as "zh-HK". */
 function languageOf(tag: string): Language | undefined {
   const exact = LANGUAGES.find((each) => each === tag);

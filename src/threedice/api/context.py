@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 from anyio import CapacityLimiter
 from litestar.di import NamedDependency, Provide
@@ -22,6 +24,7 @@ from threedice.api.http.limits import (
 from threedice.api.http.requests import HouseRequest
 from threedice.house.authority import Authority
 from threedice.house.interpreter import quick_switching
+from threedice.identity.roles import SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,6 +129,11 @@ class ServerContext:
     def device_cookie_name(self) -> str:
         """The name of the cookie by which devices are recognised."""
         return f"{self.cookie_name}-device"
+
+    def today(self) -> date:
+        """Return the date in the house's time zone."""
+        now = self.house.runtime.now() / SECOND
+        return datetime.fromtimestamp(now, ZoneInfo(self.config.time_zone)).date()
 
 
 Context = NamedDependency[SkipValidation[ServerContext]]

@@ -18,15 +18,19 @@ from threedice.api.http import journal
 from threedice.api.http.metrics import ServerMetrics
 from threedice.api.listener import HouseServer, allowed_origins, bind_socket, uvicorn_config
 from threedice.api.live.hub import Hub, run_monitor
-from threedice.errors import KeyReused, OperatingFailure
+from threedice.errors import KeyReused, OperatingFailure, StoreFailed
+from threedice.house.backup.contents import save_house_file
 from threedice.house.house import House
+from threedice.house.recovery import isolate_failures
+from threedice.house.stream_state import table_stream
 from threedice.identity import IdentityPolicy, open_identity
 from threedice.identity.audit_trail import CONSOLE
 from threedice.table.commands import Actor
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Container, Coroutine, Sequence
+    from pathlib import Path
 
     from threedice.api.config import HouseConfig, HousePolicies, TableConfig
     from threedice.api.listener import ListenAddress
@@ -52,6 +56,8 @@ class ServerSettings:
     origins: Sequence[str] = ()
     demo: bool = False
     password_cost: Argon2Cost | None = None
+    house_file: Path | None = None
+    """The file of `config`, of which backups get a copy."""
 
 
 async def serve(settings: ServerSettings, announce: Announce) -> None:
@@ -67,7 +73,10 @@ async def serve(settings: ServerSettings, announce: Announce) -> None:
             on_start = partial(_announce_start, settings, context, url, announce)
             server = HouseServer(config, on_start=on_start, on_stop=context.hub.close)
             await server.serve(sockets=[listening_socket])
+            reason = context.house.command_handler.suspension_reason
         journal.write("stopped")
+    if reason:
+        raise StoreFailed(f"stopped while the house was suspended: {reason}")
     announce("stopped; all acknowledged commands are saved")
 
 
@@ -91,6 +100,8 @@ async def open_house(
         policy=identity_policy(settings.config.policies, settings.config.name),
     )
     exits.push_async_callback(run_blocking, identity.close)
+    if settings.house_file is not None:
+        await run_blocking(save_house_file, settings.house_file, house.state_dir)
     await run_blocking(check_database, identity, demo=settings.demo)
     context = ServerContext(
         house=house,
@@ -106,7 +117,7 @@ async def open_house(
     if reason := house.command_handler.suspension_reason:
         announce(f"the house is suspended and cannot write: {reason}; see docs/running-a-house.md")
     else:
-        notices = await set_up_tables(house.command_handler, settings.config)
+        notices = await set_up_tables(house.command_handler, settings.config, house.damaged)
         for notice in () if settings.demo else notices:  # the simulated players open the tables
             announce(notice)
     for stream, damage in house.damaged.items():
@@ -181,26 +192,36 @@ def run_event_loop(coroutine: Coroutine[Any, Any, None]) -> None:
 # --- tables of the house file -------------------------------------------------------------------
 
 
-async def set_up_tables(handler: CommandHandler, config: HouseConfig) -> list[str]:
+async def set_up_tables(
+    handler: CommandHandler, config: HouseConfig, damaged: Container[str] = ()
+) -> list[str]:
     """Set up and open new tables; return notices about tables that differ or wait for staff.
 
     An existing table keeps its state and its settings even if the file differs: authorised staff
-    change them at the table.
+    change them at the table. Tables whose streams are `damaged` stand still and are left alone, and
+    one that fails does not keep the others from being served.
     """
-    notices = []
-    for name, table in config.tables.items():
-        setup, opening, game = configured_table(config, name, CONSOLE_ACTOR)
-        house_table = await handler.table(name)
-        if not house_table.id:
-            await _establish_table(handler, name, setup)
-        if not house_table.table.currency:
-            key = f"house file: open {name}"
-            await handler.handle(opening, table=name, account=CONSOLE, key=key)
-        house_table = await handler.table(name)
-        notices += [
-            f"table {name} {notice}" for notice in _table_notices(house_table, config, table, game)
-        ]
-    return notices
+    notices, failures = list[str](), dict[str, str]()
+    for name in config.tables:
+        if (stream := table_stream(name)) in damaged:
+            continue
+        with isolate_failures(stream, failures):
+            notices += [
+                f"table {name} {notice}" for notice in await _set_up_table(handler, config, name)
+            ]
+    return [*notices, *(f"{failure}; this table is not served" for failure in failures.values())]
+
+
+async def _set_up_table(handler: CommandHandler, config: HouseConfig, name: str) -> list[str]:
+    setup, opening, game = configured_table(config, name, CONSOLE_ACTOR)
+    house_table = await handler.table(name)
+    if not house_table.id:
+        await _establish_table(handler, name, setup)
+    if not house_table.table.currency:
+        key = f"house file: open {name}"
+        await handler.handle(opening, table=name, account=CONSOLE, key=key)
+    house_table = await handler.table(name)
+    return _table_notices(house_table, config, config.tables[name], game)
 
 
 async def _establish_table(handler: CommandHandler, name: str, command: EstablishTable) -> None:

@@ -10,7 +10,7 @@ from threedice.errors import UnknownName
 from threedice.house.dealer.sealed_dice import closing_time
 from threedice.house.events import Timing
 from threedice.house.stream_state import table_stream
-from threedice.rulebook.conduct import StepName
+from threedice.rulebook.conduct import IrregularityName, StepName
 from threedice.table.limits import TableLimits, box_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ class SeatView(msgspec.Struct, frozen=True):
 
 
 class RoundView(msgspec.Struct, frozen=True):
-    """The current round; `totals` are all players' chips by spot."""
+    """The current round; `totals` are all players' chips by spot.
+
+    `skipped` are the steps that it leaves out; they count as done.
+    """
 
     number: int
     done: list[StepName]
@@ -51,6 +54,7 @@ class RoundView(msgspec.Struct, frozen=True):
     called: tuple[int, int, int] | None
     keys: list[int]
     result: tuple[int, int, int] | None
+    skipped: list[StepName]
 
 
 class ShooterView(msgspec.Struct, frozen=True):
@@ -70,9 +74,11 @@ class TableView(msgspec.Struct, frozen=True):
     """A table at a version of its stream; `seats` has the player's own seat, or all for staff.
 
     `betting_closes` is when betting closes at a table that the house deals, or 0. `next_limits`
-    apply from the next opening of betting. `standing` are the totals of bets that stand from a void
+    apply from the next opening of betting. `last_settled` is the last settled round until the dice
+    are tumbled or thrown again, or 0. `standing` are the totals of bets that stand from a void
     round until the next round begins; the seats include those bets. `owing` are debts by player,
-    with or without a seat. `checks_missing`, `float_amount` and `drop` are for staff only.
+    with or without a seat. `checks_missing`, `float_amount` and `drop` are for staff only, as are
+    `checks_failed`: the opening checks that failed, and the pieces of equipment by which they did.
     """
 
     table: str
@@ -86,7 +92,8 @@ class TableView(msgspec.Struct, frozen=True):
     limits: TableLimits | None
     next_limits: TableLimits | None
     checks_missing: list[str]
-    locked: str
+    checks_failed: dict[str, str]
+    locked: list[IrregularityName]
     interrupted: int
     suspended: bool
     dealt_by_house: Timing | None
@@ -95,6 +102,7 @@ class TableView(msgspec.Struct, frozen=True):
     betting_since: int
     betting_closes: int
     rounds: int
+    last_settled: int
     round: RoundView | None
     standing: dict[str, int]
     shooter: ShooterView | None
@@ -160,6 +168,7 @@ def build_table_view(
         game=house_table.game,
         game_hash=house_table.game_hash,
         checks_missing=_checks_missing(game, state) if is_staff else [],
+        checks_failed=state.equipment.failed if is_staff else {},
         interrupted=house_table.interrupted,
         suspended=suspended,
         dealt_by_house=house_table.dealt_by_house,
@@ -167,6 +176,7 @@ def build_table_view(
         seeds_lost=house_table.seeds_lost,
         betting_since=house_table.betting_since,
         betting_closes=betting_closes(house_table),
+        last_settled=state.last_settled.number if state.last_settled else 0,
         round=_round_view(game, state.round) if state.round else None,
         standing=_nonzero(state.standing[1]) if state.standing else {},
         shooter=_shooter_view(state.shooter, is_staff, player) if state.shooter else None,

@@ -1,7 +1,7 @@
 """Cases: scenario files that describe rounds of play in plain words and check the result.
 
-`runner` reads a TOML file of cases and plays them; `phrases` translates its lines into commands and
-checks, in the language that `language` defines.
+`runner` reads a TOML file of cases and plays them. `phrases` translates its lines into commands and
+`expectations` into checks, in the language that `language` defines. `citations` checks the clauses.
 """
 
 from threedice.cases.language import CaseContext

@@ -2,29 +2,40 @@
 
 Staff are named by their role; every other name is a player. A line that is short for several
 commands ("dice 1 3 6" plays the rest of a round) yields them one by one, so that each handler sees
-the state of the table after the previous command. An expectation that fails is a difference of the
-case, and play continues.
+the state of the table after the previous command.
 """
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+from heapq import nlargest
+from re import sub
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from threedice.cases.equipment_phrases import EQUIPMENT_PHRASES
+from threedice.cases.expectations import EXPECTATIONS
 from threedice.cases.language import (
-    DEALER,
-    SUPERVISOR,
+    STAFF_ROLES,
     CaseContext,
-    ExpectationFailed,
     Phrase,
-    commands_before,
+    build,
+    build_limits,
     send,
-    step_commands,
+    send_by_dealer,
+    send_for_player,
 )
 from threedice.errors import InvalidInput
 from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.limits import LimitBreach, find_breaches, remaining_room, uniform_limits
-from threedice.table.rules import require_box, resolve_spot
+from threedice.table.usual_steps import (
+    ADULT_YEARS,
+    DEALER,
+    SUPERVISOR,
+    commands_before,
+    rest_of_round,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,29 +46,69 @@ if TYPE_CHECKING:
 
 def parse_line(line: str, context: CaseContext) -> Iterator[AnyCommand]:
     """Yield the commands of a line, reading the table's state between them."""
+    phrase, fields = read_line(line, context)
+    yield from phrase.handler(context, fields) or ()
+
+
+def read_line(line: str, context: CaseContext) -> tuple[Phrase, Fields]:
+    """Return the phrase that a line has the form of, and the values that the line gives."""
     for phrase in PHRASES:
         fields = phrase.read(line, context)
         if fields is not None:
-            yield from phrase.handler(context, fields) or ()
-            return
-    examples = "; ".join(phrase.example for phrase in PHRASES)
-    raise InvalidInput(f"{line!r} is not a line of a case; the lines are: {examples}")
+            return phrase, fields
+    examples = "; ".join(nearest_examples(line))
+    raise InvalidInput(f"{line!r} is not a line of a case; the nearest are: {examples}")
+
+
+def nearest_examples(line: str, limit: int = 3) -> list[str]:
+    """Return the examples of the phrases that a mistyped line is most similar to."""
+    simplified = _simplify(line)
+
+    def similarity(phrase: Phrase) -> float:
+        full, short = phrase.example, sub(r" ?\[[^]]*\]", "", phrase.example)
+        return max(_similarity(simplified, _simplify(each)) for each in (full, short))
+
+    return [phrase.example for phrase in nlargest(limit, PHRASES, similarity)]
+
+
+def _simplify(line: str) -> str:
+    """Return a line without its actor, and without differences between numbers and boxes."""
+    line = sub(r"[][\"]", "", line)
+    line = sub(rf"^({'|'.join(STAFF_ROLES)})(/\S+)? ", "", line)
+    return sub(r"\b(small|big|odd|even|[a-z]+:[0-9a-z-]+)\b", "box", sub(r"\d+", "0", line))
+
+
+def _similarity(line: str, example: str) -> float:
+    """Return how similar a line is to an example, by its letters and by its whole words."""
+    letters = SequenceMatcher(None, line, example).ratio()
+    return letters + SequenceMatcher(None, line.split(), example.split()).ratio()
 
 
 # --- lines that need more than one command with their values ------------------------------------
 
 
-def _withdraw(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
-    yield commands.WithdrawBet(**{"player": fields["by"].id, **fields})
+def _buy(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
+    player = fields.get("player", fields["by"].id)
+    age = context.ages.get(player, ADULT_YEARS)
+    yield build(commands.BuyIn, {"player": player, "age_years": age, **fields})
 
 
-def _open_betting(context: CaseContext, _fields: Fields) -> Iterator[AnyCommand]:
-    yield from commands_before(context, "open-betting")
-    yield commands.OpenBetting(by=DEALER)
+def _bet(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
+    manner = "behalf" if "player" in fields else "self"
+    yield build(commands.PlaceBet, {"player": fields["by"].id, "manner": manner, **fields})
+
+
+def _open_betting(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
+    by = fields.get("by", DEALER)
+    yield from commands_before(context.game, context.state, "open-betting", by)
+    yield commands.OpenBetting(by=by)
 
 
 def _choose_dice(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
-    yield commands.ChooseDice(by=Actor(id=fields["player"], role="shooter"), dice=fields["dice"])
+    by = fields["by"]
+    if by.role not in STAFF_ROLES:
+        by = Actor(id=by.id, role="shooter")
+    yield commands.ChooseDice(by=by, dice=fields["dice"])
 
 
 def _enter_result(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
@@ -68,218 +119,207 @@ def _enter_result(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]
 
 
 def _play_round(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
-    for step in context.game.facts.procedure.order:
-        if context.state.round is None or step not in context.state.round.done:
-            yield from step_commands(context, step, fields["dice"])
+    by = fields.get("by", DEALER)
+    yield from rest_of_round(context.game, context.state, fields["dice"], by)
 
 
 def _set_limits(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
-    limits = uniform_limits(
+    limits = build_limits(
         context.game, fields["minimum"], fields["maximum"], fields.get("differential")
     )
-    yield commands.SetLimits(by=fields["by"], limits=limits, approved_by=fields["approved_by"])
+    second = fields.get("approved_by")
+    yield build(commands.SetLimits, {"by": fields["by"], "limits": limits, "approved_by": second})
 
 
 def _fill_or_credit(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
-    command = commands.FillFloat if fields["what"] == "fill" else commands.CreditFloat
-    yield command(by=SUPERVISOR, amount=fields["amount"])
+    command = commands.FillFloat if fields.pop("what") == "fill" else commands.CreditFloat
+    yield build(command, {"by": SUPERVISOR, **fields})
 
 
-# --- expectations: lines that send no command ---------------------------------------------------
+def _release(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
+    remedy = "substitute-procedure" if "remedy" in fields else "rectified"
+    yield build(commands.ReleaseTable, {**fields, "remedy": remedy})
 
 
-def _expect_stack(context: CaseContext, fields: Fields) -> None:
-    seat = context.state.seats.get(fields["player"])
-    _expect_equal(f"{fields['player']} has", seat.stack if seat else 0, fields["amount"])
-
-
-def _expect_float_or_drop(context: CaseContext, fields: Fields) -> None:
-    actual = context.state.drop if fields["what"] == "drop" else context.state.float_amount
-    _expect_equal(f"the {fields['what']} is", actual, fields["amount"])
-
-
-def _expect_room(context: CaseContext, fields: Fields) -> None:
-    game, state, player = context.game, context.state, fields["player"]
-    require_box(game, fields["box"])
-    spot = resolve_spot(game, fields["box"], fields.get("area", ""))
-    actual = remaining_room(game, state, spot, player) if state.round else 0
-    _expect_equal(f"{player} has room on {spot} for", actual, fields["amount"])
-
-
-def _expect_equal(what: str, actual: int, expected: int) -> None:
-    if actual != expected:
-        raise ExpectationFailed(f"{what} {actual}, expected {expected}")
-
-
-def _expect_flags(context: CaseContext, fields: Fields) -> None:
-    breaches = find_breaches(context.game, context.state) if context.state.round else ()
-    actual = [_describe_flag(each) for each in breaches] or ["none"]
-    expected = [each.strip() for each in fields["flags"].split(";")]
-    if sorted(actual) != sorted(expected):
-        raise ExpectationFailed(f"flags: {'; '.join(actual)}, expected {'; '.join(expected)}")
-
-
-def _describe_flag(flag: LimitBreach) -> str:
-    side = "under" if flag.kind == "minimum" else "over"
-    where = f"{flag.player}'s on {flag.spot}" if flag.player else flag.spot
-    return f"{where} {side} the {flag.kind}"
+def _open_table(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
+    """Repeat the commands that opened the table, by another person and with another float."""
+    for command in context.opening:
+        if isinstance(command, commands.OpenTable):
+            yield msgspec.structs.replace(command, **fields)
+        else:
+            yield command
 
 
 # --- all lines ----------------------------------------------------------------------------------
 
+_BY: Final = "({by:actor} )?"
+_AREA: Final = "( at {area:word})?"
+_TO_AREA: Final = "( at {to_area:word})?"
+_FOR: Final = "( for {player})?"
+_WITH: Final = "( with {approved_by:actor})?"
+_MOVED_BY: Final = "(, moved by (?:the |a ){moved_by=dealer|patron})?"
+
 PHRASES: Final = (
-    # expectations about the table
-    Phrase("ann has 300", "{player} has {amount:int}", _expect_stack),
-    Phrase(
-        "the float is 5000 / the drop is 500",
-        "the {what=float|drop} is {amount:int}",
-        _expect_float_or_drop,
-    ),
-    Phrase(
-        "ann has room for 300 on big [at left]",
-        "{player} has room for {amount:int} on {box:box}( at {area:word})?",
-        _expect_room,
-    ),
-    Phrase(
-        "flags: big over the maximum; odd over the differential; ann's on big under the minimum",
-        "flags: {flags:text}",
-        _expect_flags,
-    ),
-    # chips and bets
+    *EXPECTATIONS,
+    # chips
     Phrase(
         "ann buys 500 [from account] [aged 17]",
-        "{player} buys {amount:int}( from {source=account})?( aged {age_years:int})?",
-        send(commands.BuyIn, age_years=30),
+        "{by:actor} buys {amount:int}( from {source=account})?( aged {age_years:int})?"
+        + _FOR
+        + _WITH,
+        _buy,
+        introduces=True,
     ),
     Phrase(
         "ann leaves with 300 [to account]",
-        "{player} leaves with {amount:int}( to {to=account})?",
-        send(commands.CashOut),
+        "{by:actor} (?:leaves with|cashes out) {amount:int}( to {to=account})?" + _FOR + _WITH,
+        send_for_player(commands.CashOut),
     ),
     Phrase(
         "ann repays 50 [in cash]",
-        "{player} repays {amount:int}( in {source=cash})?",
-        send(commands.RepayDebt),
+        "{by:actor} repays {amount:int}( in {source=cash})?" + _FOR + _WITH,
+        send_for_player(commands.RepayDebt),
     ),
     Phrase(
         "ann changes 100 into 25s",
-        "{player} changes {amount:int} into {into:int}s",
-        send(commands.ChangeChips, by=DEALER),
+        "{by:actor} changes {amount:int} into {into:int}s" + _FOR,
+        send_by_dealer(commands.ChangeChips),
     ),
     Phrase(
         "ann takes red at 25",
-        "{player} takes {colour:word} at {value:int}",
-        send(commands.TakeColour, by=DEALER),
+        "{by:actor} takes {colour:word} at {value:int}" + _FOR,
+        send_by_dealer(commands.TakeColour),
     ),
-    Phrase("ann colours up", "{player} colours up", send(commands.ColourUp, by=DEALER)),
+    Phrase("ann colours up", "{by:actor} colours up" + _FOR, send_by_dealer(commands.ColourUp)),
+    # bets
     Phrase(
         "ann bets 50 on big [at left]",
-        "{player} bets {amount:signed} on {box:box}( at {area:word})?",
-        send(commands.PlaceBet),
+        "{by:actor} bets {amount:signed} on {box:box}" + _AREA + _FOR,
+        _bet,
     ),
     Phrase(
-        "dealer bets 50 on big for ann",
-        "{by:actor} bets {amount:int} on {box:box} for {player}",
-        send(commands.PlaceBet, manner="behalf"),
+        "ann calls 50 on big [at left]",
+        "{by:actor} calls {amount:int} on {box:box}" + _AREA + _FOR,
+        send_for_player(commands.PlaceBet, manner="call"),
     ),
     Phrase(
-        "ann calls 50 on big",
-        "{player} calls {amount:int} on {box:box}",
-        send(commands.PlaceBet, manner="call"),
-    ),
-    Phrase(
-        "ann withdraws 50 from big [at left] (or: dealer withdraws 50 from big for ann)",
-        "{by:actor} withdraws {amount:int} from {box:box}( at {area:word})?( for {player})?",
-        _withdraw,
+        "ann withdraws 50 from big [at left]",
+        "{by:actor} withdraws {amount:int} from {box:box}" + _AREA + _FOR,
+        send_for_player(commands.WithdrawBet),
     ),
     Phrase(
         "dealer rejects the excess on big [at left]",
-        "{by:actor} rejects the excess on {box:box}( at {area:word})?",
+        "{by:actor} rejects the excess on {box:box}" + _AREA,
         send(commands.RejectExcess),
     ),
     Phrase(
         "50 of ann's is moved from big [at left] to small [at right]",
-        "{amount:int} of {player}'s is moved from {box:box}( at {area:word})?"
-        " to {to_box:box}( at {to_area:word})?",
+        "({by:actor} records )?{amount:int} of {player}'s is moved"
+        " from {box:box}" + _AREA + " to {to_box:box}" + _TO_AREA,
         send(commands.MoveChips, by=DEALER),
     ),
     Phrase(
-        "supervisor puts 50 of ann's back from small [at left] to big [at right]",
-        "{by:actor} puts {amount:int} of {player}'s back from {box:box}( at {area:word})?"
-        " to {to_box:box}( at {to_area:word})?",
+        "supervisor puts 50 of ann's back from small [at left] to big [at right]"
+        " [with pit-manager] [, moved by a patron]",
+        "{by:actor} puts {amount:int} of {player}'s back"
+        " from {box:box}" + _AREA + " to {to_box:box}" + _TO_AREA + _WITH + _MOVED_BY,
         send(commands.PutBack),
     ),
     Phrase(
-        "supervisor accepts 50 of ann's on the line of big [at left] (or: rejects)",
+        "supervisor accepts 50 of ann's on the line of big [at left] [with pit-manager]",
         "{by:actor} {accepted:verdict} {amount:int} of {player}'s on the line of {box:box}"
-        "( at {area:word})?",
+        + _AREA
+        + _WITH,
         send(commands.JudgeLine),
     ),
     # the round
-    Phrase("open betting", "open betting", _open_betting),
-    Phrase("close betting", "close betting", send(commands.CloseBetting, by=DEALER)),
+    Phrase("open betting", _BY + "opens? betting", _open_betting),
+    Phrase("close betting", _BY + "closes? betting", send(commands.CloseBetting, by=DEALER)),
     Phrase(
-        "[dealer] tumbles 3 times",
-        "({by:actor} )?tumbles {times:int} times?",
-        send(commands.Tumble, by=DEALER),
+        "tumbles 3 times", _BY + "tumbles? {times:int} times?", send(commands.Tumble, by=DEALER)
     ),
-    Phrase(
-        "uncover the dice", "({by:actor} )?uncovers? the dice", send(commands.Uncover, by=DEALER)
-    ),
+    Phrase("uncover the dice", _BY + "uncovers? the dice", send(commands.Uncover, by=DEALER)),
     Phrase(
         "offer the dice to ann",
-        "offer the dice to {player}",
+        _BY + "offers? the dice to {player}",
         send(commands.OfferDice, by=DEALER),
     ),
-    Phrase("ann chooses dice 1 2 3", "{player} chooses dice {dice:ints}", _choose_dice),
-    Phrase("ann throws", "{by:actor} throws", send(commands.Throw)),
-    Phrase("call 1 3 6", "call {dice:roll}", send(commands.CallResult, by=DEALER)),
-    Phrase("[dealer] enters 1 3 6", "({by:actor} )?enters? {keys:ints}", _enter_result),
-    Phrase("light the areas", "light the areas", send(commands.Illuminate, by=DEALER)),
+    Phrase("ann chooses dice 1 2 3", "{by:actor} chooses dice {dice:ints}", _choose_dice),
     Phrase(
-        "the lights fail", "the lights fail", send(commands.Illuminate, by=DEALER, correct=False)
+        "dealer chooses dice 1 2 3 for ann",
+        "{by:actor} chooses dice {dice:ints} for {player}",
+        send(commands.ChooseDice),
     ),
-    Phrase("collect the losers", "collect the losers", send(commands.CollectLosers, by=DEALER)),
-    Phrase("pay the winners", "pay the winners", send(commands.PayWinners, by=DEALER)),
-    Phrase("dice 1 3 6 (plays the rest of the round)", "dice {dice:roll}", _play_round),
+    Phrase("ann throws", "{by:actor} throws( for {player})?", send(commands.Throw)),
+    Phrase("call 1 3 6", _BY + "calls? {dice:roll}", send(commands.CallResult, by=DEALER)),
+    Phrase("enter 1 3 6", _BY + "enters? {keys:ints}", _enter_result),
+    Phrase("light the areas", _BY + "lights? the areas", send(commands.Illuminate, by=DEALER)),
+    Phrase(
+        "the lights fail",
+        "({by:actor} sees )?the lights fail",
+        send(commands.Illuminate, by=DEALER, correct=False),
+    ),
+    Phrase(
+        "collect the losers", _BY + "collects? the losers", send(commands.CollectLosers, by=DEALER)
+    ),
+    Phrase("pay the winners", _BY + "pays? the winners", send(commands.PayWinners, by=DEALER)),
+    Phrase("dice 1 3 6", "({by:actor} plays )?dice {dice:roll}", _play_round),
     # irregularities
     Phrase(
-        "dealer reports walked-away [of ann] [knowing 6 6] [affecting 1 2] [with supervisor] "
-        "[: note]",
-        "{by:actor} reports {irregularity}( of {player})?( knowing {known:faces})?"
-        "( affecting {rounds:ints})?( with {approved_by:actor})?(: {note:text})?",
+        "dealer reports walked-away [of ann] [knowing 6 6] [affecting 1 2] [by bell-1]"
+        " [with supervisor] [: a note]",
+        "{by:actor} reports {irregularity:irregularity}( of {player}| knowing {known:faces}"
+        "| affecting {rounds:ints}| by {piece}| with {approved_by:actor})*(: {note:text})?",
         send(commands.Report),
     ),
     Phrase(
-        "dealer amends the result to 1 3 5 with supervisor",
-        "{by:actor} amends the result to {dice:roll} with {approved_by:actor}",
-        send(commands.AmendResult),
+        "dealer abandons the round: a reason",
+        "{by:actor} abandons the (?:round|spin|throw)" + _WITH + ": {reason:text}",
+        send(commands.AbandonRound),
     ),
     Phrase(
-        "dealer corrects round 1 for ann by -50 with supervisor: a reason",
-        "{by:actor} corrects round {round:int} for {player} by {amount:signed}"
-        " with {approved_by:actor}: {reason:text}",
-        send(commands.CorrectBet),
+        "dealer amends the result to 1 3 5 [with supervisor]",
+        "{by:actor} amends the result to {dice:roll}" + _WITH,
+        send(commands.AmendResult, approved_by=None),
     ),
     Phrase(
-        "shift-manager rules 50 for ann: a reason",
-        "{by:actor} rules {amount:signed} for {player}: {reason:text}",
+        "dealer corrects round 1 for ann by -50 [with supervisor]: a reason",
+        "{by:actor} corrects (?:round|spin|throw) {round:int} for {player} by {amount:signed}"
+        + _WITH
+        + ": {reason:text}",
+        send(commands.CorrectBet, approved_by=None),
+    ),
+    Phrase(
+        "shift-manager rules 50 for ann [with pit-manager]: a reason",
+        "{by:actor} rules {amount:signed} for {player}" + _WITH + ": {reason:text}",
         send(commands.MakeRuling),
     ),
+    *EQUIPMENT_PHRASES,
     # the table
-    Phrase("supervisor checks power", "{by:actor} checks {check}", send(commands.PassCheck)),
     Phrase(
-        "dealer sets limits 50 to 500 [differential 1000] with supervisor",
-        "{by:actor} sets limits {minimum:int} to {maximum:int}( differential {differential:int})?"
-        " with {approved_by:actor}",
+        "dealer sets limits 50 to 500 [differential 1000] [with supervisor]",
+        "{by:actor} sets limits {minimum:int} to {maximum:int}"
+        "( differential {differential:differential})?" + _WITH,
         _set_limits,
     ),
-    Phrase("fill 5000 / credit 5000", "{what=fill|credit} {amount:int}", _fill_or_credit),
+    Phrase("fill 5000", _BY + "{what=fill|credit}s? {amount:int}" + _WITH, _fill_or_credit),
     Phrase(
-        "supervisor releases the table: a reason",
-        "{by:actor} releases the table: {reason:text}",
-        send(commands.ReleaseTable),
+        "supervisor releases the table [from display-wrong] [under a substitute procedure]"
+        ": a reason",
+        "{by:actor} releases the table( from {cause})?( under a {remedy=substitute procedure})?"
+        + _WITH
+        + ": {reason:text}",
+        _release,
     ),
-    Phrase("close the table", "close the table", send(commands.CloseTable, by=SUPERVISOR)),
+    Phrase(
+        "close the table",
+        _BY + "closes? the table" + _WITH,
+        send(commands.CloseTable, by=SUPERVISOR),
+    ),
+    Phrase(
+        "open the table [with a float of 5000]",
+        _BY + "opens? the table( with a float of {float_amount:int})?" + _WITH,
+        _open_table,
+    ),
 )
 """Every phrase; the first that matches a line counts."""

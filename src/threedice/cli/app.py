@@ -15,38 +15,66 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from threedice.errors import ThreediceError
+from threedice.extras import ExtraName, require_extra
 
 
 class RegisteredCommand(NamedTuple):
-    """The module of a command within `threedice.cli`, and its line in `threedice --help`."""
+    """The module of a command within `threedice.cli`, and its line in `threedice --help`.
+
+    Without its extra, a command can be listed but not imported.
+    """
 
     module: str
     summary: str
+    extra: ExtraName | None = None
 
 
 COMMANDS: Final = {
-    name: RegisteredCommand(module, summary)
-    for name, module, summary in (
-        ("serve", "house", "Serve a house over HTTP and WebSocket."),
-        ("distribution", "distribution", "Print the net result of bets over many rounds."),
-        ("session", "session", "Print the odds of a bankroll under a staking plan."),
-        ("shift", "shift", "Forecast the house's win over an hour, a shift and a year."),
-        ("simulate", "simulate", "Simulate flat bets, a player's sessions or a whole table."),
-        ("odds", "odds", "Print the exact odds sheet of a game."),
-        ("payoffs", "odds", "Print the payoff of each box on each of the 216 rolls."),
-        ("settle", "odds", "Settle bets on a roll and cite the clauses that apply."),
-        ("clauses", "conformance", "Print every clause with its status, data and tests."),
-        ("cases", "conformance", "Run scenario files and report the cases that fail."),
-        ("verify-dice", "log", "Verify the dice of a house-dealt table from the log."),
-        ("migrate", "house", "Create or migrate the tables of a database."),
-        ("backup", "house", "Sign a checkpoint and back up a house to a file."),
-        ("restore", "house", "Verify a backup and restore it to an empty database."),
-        ("rulebooks", "rulebooks", "List, show, check and compare rulebooks."),
-        ("log", "log", "Verify, replay, export, explain and rebuild a log."),
-        ("house", "house", "Check the file that describes a house."),
-        ("users", "users", "Manage the accounts of a house."),
-        ("keys", "house", "Export or rotate the key that signs checkpoints."),
-    )
+    "serve": RegisteredCommand("house", "Serve a house over HTTP and WebSocket.", "house"),
+    "distribution": RegisteredCommand(
+        "distribution", "Print the net result of bets over many rounds."
+    ),
+    "session": RegisteredCommand("session", "Print the odds of a bankroll under a staking plan."),
+    "shift": RegisteredCommand(
+        "shift", "Forecast the house's win over an hour, a shift and a year."
+    ),
+    "simulate": RegisteredCommand(
+        "simulate", "Simulate flat bets, a player's sessions or a whole table."
+    ),
+    "odds": RegisteredCommand("odds", "Print the exact odds sheet of a game."),
+    "payoffs": RegisteredCommand("odds", "Print the payoff of each box on each of the 216 rolls."),
+    "settle": RegisteredCommand("odds", "Settle bets on a roll and cite the clauses that apply."),
+    "clauses": RegisteredCommand(
+        "conformance", "Print every clause with its status, data and tests."
+    ),
+    "cases": RegisteredCommand("conformance", "Run scenario files and report the cases that fail."),
+    "verify-dice": RegisteredCommand(
+        "log", "Verify the dice of a house-dealt table from the log.", "house"
+    ),
+    "equipment": RegisteredCommand(
+        "equipment", "Print the equipment of a table, or what served a round.", "house"
+    ),
+    "dice-monitor": RegisteredCommand(
+        "dice_monitor", "Watch the dice of a table, or of a CSV file, for loaded faces."
+    ),
+    "doctor": RegisteredCommand(
+        "doctor", "Report the state of a house to the person on call.", "house"
+    ),
+    "release": RegisteredCommand("operate", "Let a suspended house write again.", "house"),
+    "migrate": RegisteredCommand("house", "Create or migrate the tables of a database.", "house"),
+    "backup": RegisteredCommand(
+        "backup", "Back up the whole house to one encrypted file.", "house"
+    ),
+    "restore": RegisteredCommand(
+        "backup", "Verify a backup and restore the whole house to an empty database.", "house"
+    ),
+    "rulebooks": RegisteredCommand("rulebooks", "List, show, check and compare rulebooks."),
+    "log": RegisteredCommand(
+        "log", "Verify, replay, export, explain, copy and rebuild a log.", "house"
+    ),
+    "house": RegisteredCommand("house", "Check the file that describes a house.", "house"),
+    "users": RegisteredCommand("users", "Manage the accounts of a house.", "house"),
+    "keys": RegisteredCommand("keys", "Export, rotate and replace the keys of a house.", "house"),
 }
 """Every command of the root, in the order of `threedice --help`."""
 
@@ -68,7 +96,9 @@ class LazyGroup(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """Import the module of a command and return the command."""
+    """Import the module of a command and return the command; raise `MissingExtra` if it cannot."""
+    if extra := COMMANDS[name].extra:
+        require_extra(extra, name)
     module = import_module(f"threedice.cli.{COMMANDS[name].module}")
     return get_group(module.commands).commands[name]
 

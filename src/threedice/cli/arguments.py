@@ -82,6 +82,13 @@ def command_group(help_text: str = "", *, runs_alone: bool = False) -> typer.Typ
     )
 
 
+def default_house_file() -> Path:
+    """Return the house file in the user's configuration directory; it may not exist."""
+    from platformdirs import user_config_path
+
+    return user_config_path("threedice") / "house.toml"
+
+
 # --- parsers ------------------------------------------------------------------------------------
 
 

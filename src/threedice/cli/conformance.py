@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,8 @@ from threedice.cli.output import print_heading, print_json, print_line
 from threedice.rulebook import load_rulebook
 from threedice.rulebook.conduct import clause_numbers
 from threedice.rulebook.source import RulebookSource, shipped_ids
-from threedice.rulebook.traceability import ClauseTrace, trace_clauses
+from threedice.rulebook.traceability import ClauseProof, ClauseTrace, trace_clauses
+from threedice.rulebook.validation import format_key
 
 commands = command_group()
 
@@ -27,7 +29,10 @@ def show_clauses(
     name: Annotated[str | None, argument("RULEBOOK", "A rulebook; all of them if omitted.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print every clause with its status, data and tests."""
+    """Print every clause with its status, data and tests.
+
+    For a modelled clause, print a change of its data and the case that then fails.
+    """
     sources = [load_rulebook(each) for each in ([name] if name else shipped_ids())]
     traced = [(source, trace_clauses(source)) for source in sources]
     if as_json:
@@ -50,6 +55,7 @@ def _clauses_json(source: RulebookSource, traces: list[ClauseTrace]) -> dict[str
                 "stated_in": each.origin,
                 "data": each.data,
                 "tests": each.tests,
+                "proof": each.proof,
             }
             for each in traces
         ],
@@ -69,6 +75,22 @@ def _print_clauses(source: RulebookSource, traces: list[ClauseTrace]) -> None:
             print_line(f"  data: {', '.join(each.data)}")
         for test in each.tests:
             print_line(f"  test: {test}")
+        if each.proof:
+            _print_proof(each.proof)
+
+
+def _print_proof(proof: ClauseProof) -> None:
+    for change in proof.changes:
+        old, new = _describe_value(change.old), _describe_value(change.new)
+        print_line(f"  proof: {format_key(tuple(change.key))} changed from {old} to {new}")
+    print_line(f"  fails: {proof.case}: {proof.difference}")
+
+
+def _describe_value(value: object) -> str:
+    """Describe a value of a rulebook; a table by its keys, as its values stand in the rulebook."""
+    if isinstance(value, dict):
+        return f"a table of {', '.join(value)}"
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 # --- cases --------------------------------------------------------------------------------------

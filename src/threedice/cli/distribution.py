@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import log10
 from typing import Annotated, Any, Final
@@ -113,7 +113,7 @@ def show_distribution(
         case "json":
             print_json(_as_json(bets, result, nets, probabilities), indent=None)
         case "csv":
-            rows = ((net, format_probability(float(share))) for net, share in result.results())
+            rows = [(net, format_probability(share)) for _, net, share in _result_rows(result)]
             print_csv(("net", "probability"), rows)
         case "html" if html:
             write_page(html, distribution_page(bets, result))
@@ -273,12 +273,24 @@ def _as_json(
 def _results_json(result: LongRun) -> list[dict[str, Any]]:
     """Return every result, with its exact count unless the counts are too long in total."""
     if isinstance(result, Distribution) and _total_digits(result) <= MAX_COUNT_DIGITS:
-        pairs = ((k, n) for k, n in enumerate(result.counts) if n)
         return [
-            {"net": str(result.net(k)), "probability": n / result.total, "count": exact_text(n)}
-            for k, n in pairs
+            {"net": net, "probability": share, "count": exact_text(result.counts[index])}
+            for index, net, share in _result_rows(result)
         ]
-    return [{"net": str(net), "probability": float(share)} for net, share in result.results()]
+    return [{"net": net, "probability": share} for _, net, share in _result_rows(result)]
+
+
+def _result_rows(result: LongRun) -> Iterator[tuple[int, str, float]]:
+    """Yield the index of each result, its net as exact text and its probability, with progress.
+
+    Nothing may be printed meanwhile, because of the progress bar.
+    """
+    net_text, rounds = result.one_round.net_text, result.rounds
+    with progress_bar("writing", rounds * result.one_round.degree + 1) as report:
+        for index, share in result.indexed_probabilities():
+            yield index, net_text(index, rounds), share
+            if index % 4096 == 0:
+                report(index)
 
 
 def _total_digits(result: Distribution) -> float:

@@ -1,4 +1,4 @@
-"""`threedice log` and `verify-dice`: verify, replay, export, explain and rebuild a log.
+"""`threedice log` and `verify-dice`: verify, replay, export, copy, explain and rebuild a log.
 
 The package `house` is slow to import, so it is imported within the functions that use it.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -28,39 +27,45 @@ from threedice.cli.arguments import (
 )
 from threedice.cli.output import (
     escape_undecodable,
+    format_time,
     print_csv,
     print_json,
     print_line,
     progress_callback,
 )
+from threedice.db.schema import TablePolicy
 from threedice.errors import InvalidInput, UnknownName
 from threedice.log.entry import Entry
 from threedice.log.proof import IntegrityFinding, VerificationReport
-from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoint_lines
+from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, CheckpointFiles
+from threedice.log.proof.checkpoints import RestoreMark
+from threedice.log.proof.head_macs import read_adopted_macs, read_head_macs
 from threedice.log.proof.keys import PublicKey, import_public_keys, read_public_keys, trusted_keys
 from threedice.log.records import Checkpoint
 from threedice.log.store import Store
-from threedice.log.stores.rows import LogRows
+from threedice.log.stores.rows import LogRows, open_rows
 from threedice.log.stores.sqlite_rows import open_house_file
 from threedice.log.stores.urls import (
     database_exists,
     default_url,
     open_store,
+    refuse_interrupted_restore,
     sqlite_path,
     state_directory,
 )
 
 commands = command_group()
-log_commands = command_group("Verify, replay, export, explain and rebuild a log.")
+log_commands = command_group("Verify, replay, export, explain, copy and rebuild a log.")
 commands.add_typer(log_commands, name="log")
 
 
 # --- opening a house ----------------------------------------------------------------------------
 
 
-def open_log(url: str) -> closing[Store]:
-    """Open the log of an existing database."""
-    return closing(open_store(require_database(url), tables="require"))
+def open_log(url: str, *, writing: bool = False) -> closing[Store]:
+    """Open the log of an existing database; unless `writing`, nothing is changed on its disk."""
+    tables: TablePolicy = "require" if writing else "read"
+    return closing(open_store(require_database(url), tables=tables, read_only=not writing))
 
 
 def open_for_audit(url: str) -> AbstractContextManager[Store | LogRows]:
@@ -72,6 +77,7 @@ def open_for_audit(url: str) -> AbstractContextManager[Store | LogRows]:
 def require_database(url: str) -> str:
     """Return the URL, or that of the default database; raise InvalidInput if it does not exist."""
     url = url or default_url()
+    refuse_interrupted_restore(url)
     if not database_exists(url):
         raise InvalidInput(f"there is no database at {url}; name one with --database")
     return url
@@ -92,20 +98,19 @@ def load_trusted_keys(url: str, file: Path | None) -> dict[str, PublicKey]:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
 
 
-def load_checkpoints(
-    url: str, file: Path | None
-) -> tuple[list[Checkpoint], list[IntegrityFinding]]:
-    """Load the checkpoints of the file, or of the state directory, and report malformed lines.
+def load_checkpoints(url: str, file: Path | None) -> CheckpointFiles:
+    """Return the checkpoints of the state directory and of a given file, to be read line by line.
 
     A given file must hold at least one checkpoint.
     """
     stored = state_directory(url or default_url()) / CHECKPOINTS_FILE
-    if file is None and not stored.exists():
-        return [], []
-    checkpoints, malformed = read_checkpoint_lines(file or stored, growing=file is None)
-    if file is not None and not checkpoints:
+    own = stored if stored.exists() else None
+    if file is None:
+        return CheckpointFiles(growing=own)
+    if not any(isinstance(each, Checkpoint) for each in CheckpointFiles((file,))):
         raise InvalidInput(f"{file} holds no checkpoint; name the checkpoints.jsonl of a house")
-    return checkpoints, [IntegrityFinding(each.where, each.problem) for each in malformed]
+    is_own = own is not None and own.samefile(file)
+    return CheckpointFiles(() if is_own else (file,), own)
 
 
 # --- verify -------------------------------------------------------------------------------------
@@ -125,11 +130,16 @@ def verify_log(
     """
     from threedice.house.audit.auditor import audit
 
-    checkpoints, malformed = load_checkpoints(database, against)
+    checkpoints = load_checkpoints(database, against)
     with open_for_audit(database) as house, progress_callback("verifying") as progress:
         trusted = load_trusted_keys(database, public_keys)
-        report = audit(house, public_keys=trusted, against=checkpoints, progress=progress)
-    report = replace(report, findings=(*malformed, *report.findings))
+        report = audit(
+            house,
+            public_keys=trusted,
+            against=checkpoints,
+            head_macs=read_head_macs(state_directory(database or default_url())),
+            progress=progress,
+        )
     if as_json:
         print_json(
             {
@@ -139,7 +149,11 @@ def verify_log(
                 "answers": report.answers,
                 "games": report.games,
                 "checkpoints": report.checkpoints,
+                "people": report.people,
+                "notes": report.notes,
                 "findings": [_finding_json(each) for each in report.findings],
+                "unsigned": _unsigned_json(report),
+                "restores": [_restore_json(each) for each in report.restores],
             }
         )
     else:
@@ -159,14 +173,85 @@ def _finding_json(finding: IntegrityFinding) -> dict[str, str]:
     return escaped | exact
 
 
+def _unsigned_json(report: VerificationReport) -> dict[str, object]:
+    tails = [
+        {
+            "stream": escape_undecodable(tail.stream),
+            "first": tail.first,
+            "last": tail.last,
+            "first_at": _format_entry_time(tail.first_at),
+            "last_at": _format_entry_time(tail.last_at),
+        }
+        for tail in report.unsigned
+    ]
+    return {"entries": report.unsigned_entries, "macs": report.judged_macs, "streams": tails}
+
+
+def _describe_unsigned(report: VerificationReport) -> str:
+    """Describe the entries after the last checkpoint, and who can tell whether they are genuine."""
+    tails, count = report.unsigned, report.unsigned_entries
+    first, last = min(tail.first_at for tail in tails), max(tail.last_at for tail in tails)
+    streams = tails[0].stream if len(tails) == 1 else f"{len(tails)} streams"
+    streams, since = escape_undecodable(streams), _format_entry_time(first)
+    if count == 1:
+        unsigned, macs, them = f"1 entry of {streams} of {since} is", "its MAC was", "it"
+    else:
+        until = _format_entry_time(last)
+        unsigned = f"{count} entries of {streams} from {since} to {until} are"
+        macs, them = "their MACs were", "them"
+    judged = (
+        f"{macs} checked"
+        if report.judged_macs
+        else f"whether the house wrote {them} can be checked only with its keys/log.key"
+    )
+    return f"{unsigned} not signed by a checkpoint yet; {judged}"
+
+
+def _format_entry_time(at: int) -> str:
+    """Format the time of an entry, which may be one that nobody should trust."""
+    try:
+        return format_time(at)
+    except (ValueError, OverflowError, OSError):
+        return f"{at} microseconds"
+
+
+def _restore_json(mark: RestoreMark) -> dict[str, object]:
+    given_up = [mark.after + 1, mark.last] if mark.last > mark.after else []
+    return {
+        "checkpoint": mark.number,
+        "at": format_time(mark.at),
+        "after": mark.after,
+        "given_up": given_up,
+    }
+
+
+def _describe_restore(mark: RestoreMark) -> str:
+    given_up = (
+        f"checkpoints {mark.after + 1} to {mark.last} were given up"
+        if mark.last > mark.after
+        else "no later checkpoint was known"
+    )
+    return (
+        f"restored at {format_time(mark.at)}, before checkpoint {mark.number}, from a backup up to"
+        f" checkpoint {mark.after}; {given_up}"
+    )
+
+
 def _print_report(report: VerificationReport) -> None:
     for finding in report.findings:
         print_line(str(finding))
     counts = (
         f"{report.entries} entries in {report.streams} streams, {report.answers} answers, "
-        f"{report.games} games, {report.checkpoints} checkpoints"
+        f"{report.games} games, {report.checkpoints} checkpoints, {report.people} rows about people"
     )
-    print_line(f"{counts}: {len(report.findings) or 'no'} findings")
+    count = len(report.findings)
+    print_line(f"{counts}: " + ("1 finding" if count == 1 else f"{count or 'no'} findings"))
+    for note in report.notes:
+        print_line(note)
+    if report.unsigned:
+        print_line(_describe_unsigned(report))
+    for restore in report.restores:
+        print_line(_describe_restore(restore))
     if not report.checkpoints:
         print_line(
             "there is no checkpoint, so neither a truncated stream nor a history that was "
@@ -189,7 +274,7 @@ def replay_log(
     from threedice.house.stream_state import GameRegistry
 
     with open_log(database) as store:
-        entries = _table_entries(store, table)
+        entries = table_entries(store, table)
         if to is not None:
             entries = takewhile(lambda entry: entry.version <= to, entries)
         for line in describe_stream(map(decode, entries), GameRegistry(store).load_pinned):
@@ -209,7 +294,7 @@ def export_log(
     if jsonl and csv:
         raise typer.BadParameter("choose --jsonl or --csv")
     with open_log(database) as store:
-        entries = _table_entries(store, table)
+        entries = table_entries(store, table)
         if csv:
             print_csv(_EXPORT_COLUMNS, map(_export_csv, entries))
         else:
@@ -252,6 +337,22 @@ def _is_json_line(data: bytes) -> bool:
     return b"\n" not in data and b"\r" not in data
 
 
+@log_commands.command("copy")
+def copy_log(
+    file: Annotated[Path, argument("FILE", "The file to create; it must not exist.")],
+    database: DatabaseOption = "",
+) -> None:
+    """Copy the log up to the last checkpoint to an SQLite file, for auditors.
+
+    The copy holds no keys, sign-ins or personal data. `log verify --database FILE` verifies it.
+    """
+    from threedice.log.proof import log_copy
+
+    with open_for_audit(database) as opened, open_rows(opened) as rows:
+        counts = log_copy.copy_log(rows, file)
+    print_line(f"{file}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
 # --- explain, rebuild and verify-dice -----------------------------------------------------------
 
 
@@ -265,20 +366,22 @@ def explain_log(
     """Explain the payouts of a player's bets in a round."""
     from threedice.house.reports.narrative import explain_player_bets
     from threedice.house.stream_state import GameRegistry
+    from threedice.table.explanation_texts import format_line
 
     with open_log(database) as store:
-        _table_entries(store, table)
+        table_entries(store, table)
         explained = explain_player_bets(
             store, GameRegistry(store).load_pinned, table, number, player
         )
     if explained is None:
         raise InvalidInput(f"there was no round {number} at table {table}")
-    if not explained:
+    game, bets = explained
+    if not bets:
         raise InvalidInput(f"{player} had no bet at table {table} in round {number}")
-    for bet, lines in explained.items():
-        print_line(f"{bet}:")
-        for line in lines:
-            print_line(f"  {line}")
+    for spot, bet in bets.items():
+        print_line(f"{spot}:")
+        for line in bet.lines:
+            print_line(f"  {format_line(game, line)}")
 
 
 @log_commands.command("rebuild")
@@ -294,7 +397,11 @@ def rebuild_projections(url: str) -> int:
     """Rebuild snapshots and projections, print the result, and return the exit code."""
     from threedice.house.reports.rebuild import rebuild
 
-    with open_log(url) as store, progress_callback("rebuilding") as progress:
+    with (
+        open_log(url, writing=True) as store,
+        progress_callback("rebuilding") as progress,
+    ):
+        store.head_macs = read_adopted_macs(store.database, state_directory(url or default_url()))
         count, damaged = rebuild(store, progress)
     for stream, reason in damaged.items():
         print_line(f"{stream}: not rebuilt: {reason}")
@@ -316,7 +423,7 @@ def verify_dice(
 
     failed = checked = 0
     with open_log(database) as store:
-        for each in check_dice(_table_entries(store, table)):
+        for each in check_dice(table_entries(store, table)):
             if number is not None and each.round != number:
                 continue
             checked += 1
@@ -330,11 +437,18 @@ def verify_dice(
     raise typer.Exit(1 if failed else 0)
 
 
-def _table_entries(store: Store, table: str) -> Iterator[Entry]:
+def table_entries(store: Store, table: str) -> Iterator[Entry]:
     """Return the entries of a table; raise UnknownName if there is none."""
+    from threedice.house.stream_state import table_stream
+
+    require_table(store, table)
+    return store.scan(table_stream(table))
+
+
+def require_table(store: Store, table: str) -> None:
+    """Raise UnknownName if the log has no such table."""
     from threedice.house.stream_state import table_stream
 
     if not store.head(table_stream(table)).version:
         streams = [each for each in store.streams() if each.startswith("table/")]
         raise UnknownName("table", table, [each.removeprefix("table/") for each in streams])
-    return store.scan(table_stream(table))

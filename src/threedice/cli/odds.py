@@ -42,6 +42,7 @@ from threedice.pages.odds import box_cells, odds_page
 from threedice.rulebook import Game, load_rulebook
 from threedice.rulebook.library import split_game_name
 from threedice.table.explanation import explain_payout
+from threedice.table.explanation_texts import format_line
 
 commands = command_group()
 
@@ -288,12 +289,16 @@ def _settlement_json(game: Game, roll: Roll, settled: list[SettledBet]) -> dict[
                 "net": each.net,
                 "returned": each.returned,
                 "clauses": each.clauses,
-                "why": " ".join(explain_payout(game, each.box, roll, each.stake)),
+                "why": _payout_text(game, each.box, roll, each.stake),
             }
             for each in settled
         ],
         **_total_json(settled),
     }
+
+
+def _payout_text(game: Game, box: str, roll: Roll, stake: int) -> str:
+    return " ".join(format_line(game, line) for line in explain_payout(game, box, roll, stake))
 
 
 def _total_json(settled: list[SettledBet]) -> dict[str, int]:
@@ -318,7 +323,7 @@ def _print_settlement(game: Game, roll: Roll, settled: list[SettledBet]) -> None
     print_line()
     cited: dict[str, None] = {}
     for each in settled:
-        print_line(f"{each.box}: {' '.join(explain_payout(game, each.box, roll, each.stake))}")
+        print_line(f"{each.box}: {_payout_text(game, each.box, roll, each.stake)}")
         cited.update(dict.fromkeys(each.clauses))
     print_line()
     for number in cited:

@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -153,6 +154,15 @@ def format_probability(value: Fraction | float) -> str:
     ('0.333333333333333', '0')
     """
     return f"{float(value):.15g}"
+
+
+def format_time(at: int) -> str:
+    """Format microseconds since the epoch.
+
+    >>> format_time(1_700_000_000_000_000)
+    '2023-11-14T22:13:20+00:00'
+    """
+    return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat(timespec="seconds")
 
 
 def format_money(value: Fraction | float) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
 from threedice.cli.arguments import (
@@ -36,8 +36,11 @@ from threedice.odds.comparison import GameDifference, compare_games, readings_in
 from threedice.odds.lint import LintFinding, lint
 from threedice.rulebook import Game, load, load_rulebook
 from threedice.rulebook.conduct import Step, clause_numbers
+from threedice.rulebook.effective import is_in_force, parse_effective
 from threedice.rulebook.library import compile_layout, split_game_name
+from threedice.rulebook.schema import Rulebook
 from threedice.rulebook.source import RulebookSource, shipped_ids
+from threedice.rulebook.traceability import iter_facts
 
 commands = command_group()
 rulebook_commands = command_group(
@@ -49,23 +52,52 @@ commands.add_typer(rulebook_commands, name="rulebooks")
 
 # --- list and show ------------------------------------------------------------------------------
 
+SHOWN = ("dice", "layouts", "limits", "procedure", "irregularities", "people", "chips", "equipment",
+         "opening", "shooter", "call")  # fmt: skip
+"""The tables whose facts are printed one by one."""
+
 
 @rulebook_commands.callback(invoke_without_command=True)
-def list_rulebooks(context: typer.Context, as_json: JsonOption = False) -> None:
+def list_rulebooks(
+    context: typer.Context,
+    as_of: Annotated[
+        str, option("DATE", "Say which are in force on this date; today if omitted.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
     """List the shipped rulebooks unless a command is invoked."""
     if context.invoked_subcommand and as_json:
         raise typer.BadParameter(f"put --json after {context.invoked_subcommand}")
     if context.invoked_subcommand:
         return
+    try:
+        moment = parse_effective(as_of) if as_of else datetime.now(UTC)
+    except ValueError:
+        raise InvalidInput(f"{as_of!r} is not a date; write it as 2023-10-06") from None
     sources = [load_rulebook(book_id) for book_id in shipped_ids()]
     if as_json:
-        print_json({"rulebooks": [_identity_json(source) for source in sources]})
+        lines = [
+            {**_identity_json(each), "in_force": is_in_force(each.book.effective, moment)}
+            for each in sources
+        ]
+        print_json({"rulebooks": lines})
         return
     rows = [
-        (book.id, book.title, book.version, book.jurisdiction, " ".join(book.layouts))
+        (
+            book.id, book.title, book.version, book.jurisdiction, _describe_force(book, moment),
+            " ".join(book.layouts),
+        )
         for book in (source.book for source in sources)
-    ]
-    print_table(("rulebook", "title", "version", "jurisdiction", "layouts"), rows)
+    ]  # fmt: skip
+    print_table(("rulebook", "title", "version", "jurisdiction", "in force", "layouts"), rows)
+
+
+def _describe_force(book: Rulebook, moment: datetime) -> str:
+    """Say since when a rulebook is in force, or that it is not yet."""
+    if not book.effective:
+        return f"undated, text of {book.consolidated}" if book.consolidated else "undated"
+    word = "since" if is_in_force(book.effective, moment) else "not before"
+    return f"{word} {book.effective[:10]}"
 
 
 def _identity_json(source: RulebookSource) -> dict[str, Any]:
@@ -75,6 +107,7 @@ def _identity_json(source: RulebookSource) -> dict[str, Any]:
         "title": book.title,
         "version": book.version,
         "effective": book.effective,
+        "consolidated": book.consolidated,
         "jurisdiction": book.jurisdiction,
         "authority": book.authority,
         "operator": book.operator,
@@ -122,26 +155,12 @@ def _print_book(source: RulebookSource) -> None:
     columns = ("irregularity", "description", "consequence", "clause")
     print_table(columns, rows, heading="Irregularities")
     print_heading("Conduct of the game")
-    for key in ("limits", "people", "chips", "equipment", "opening", "shooter", "call"):
-        for path, fact in _flatten_facts(msgspec.to_builtins(getattr(book, key)), key):
-            print_line(f"{path}: {fact}")
+    for key in (key for key in SHOWN if key in source.data):
+        for fact in iter_facts(source, (key,)):
+            print_line(fact)
     for game in games:
         print_heading(f"Readings of {game.id}")
         print_readings(readings_in_force(source, game))
-
-
-def _flatten_facts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield every leaf of nested tables as text, with its dotted path."""
-    if isinstance(value, dict):
-        for key, each in value.items():
-            yield from _flatten_facts(each, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        items = (
-            " and ".join(each) if isinstance(each, list | tuple) else str(each) for each in value
-        )
-        yield path, ", ".join(items)
-    elif value is not None:
-        yield path, str(value)
 
 
 def _describe_step(step: Step) -> str:
@@ -151,6 +170,7 @@ def _describe_step(step: Step) -> str:
         step.at_least > 1 and f"at least {step.at_least} times",
         step.covered and "under cover",
         step.as_early_as and f"as early as {step.as_early_as}",
+        step.optional and "optional",
         step.per != "round" and f"once for each {step.per}",
     )
     return ", ".join(each for each in details if each)

@@ -188,14 +188,8 @@ def _calculate(
 
 def simulate_session(session: BettingSession, sessions: int, seed: int) -> SessionOdds:
     """Simulate sessions and return their results in the form of an exact answer."""
-    try:
-        from threedice.sim.simulation import session_job
-        from threedice.sim.studies import SessionStudy
-    except ImportError:
-        raise InvalidInput(
-            "simulated sessions need the extra `sim`, which is not installed; "
-            "run pip install 'threedice[sim]', or play fewer rounds"
-        ) from None
+    from threedice.sim.simulation import session_job
+    from threedice.sim.studies import SessionStudy
 
     plan = session.plan
     job = session_job(

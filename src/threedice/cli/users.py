@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import date, datetime
 from getpass import getpass
 from typing import Annotated
 
@@ -20,12 +20,20 @@ from threedice.cli.arguments import (
     repeatable,
 )
 from threedice.cli.log import require_database
-from threedice.cli.output import print_json, print_line, print_table
+from threedice.cli.operate import open_offline
+from threedice.cli.output import format_time, print_json, print_line, print_table
 from threedice.db.schema import TablePolicy
 from threedice.errors import InvalidInput, UnknownName
+from threedice.house.persons import Person, check_birth_date, save_person
 from threedice.identity import Account, Argon2Cost, IdentityService, open_identity
 from threedice.identity.roles import validate_roles
-from threedice.log.stores.urls import default_url, open_store, state_directory
+from threedice.identity.service import read_identity
+from threedice.log.stores.urls import (
+    default_url,
+    open_store,
+    refuse_lost_database,
+    state_directory,
+)
 
 commands = command_group()
 user_commands = command_group("Manage the accounts of a house.")
@@ -37,7 +45,9 @@ PASSWORD_COST: Argon2Cost | None = None
 RolesOption = Annotated[
     list[str],
     repeatable(
-        "ROLE", "player, dealer, supervisor, pit-manager, shift-manager, auditor or administrator"
+        "ROLE",
+        "player, dealer, game-supervisor, supervisor, pit-manager, shift-manager, auditor or "
+        "administrator",
     ),
 ]
 UserNameArgument = Annotated[str, argument("NAME", "The user name of the account.")]
@@ -51,9 +61,15 @@ PasswordStdinOption = Annotated[
 ]
 
 
+BirthDateOption = Annotated[
+    str, option("DATE", "The date of birth, such as 1990-01-31; unknown if omitted.")
+]
+
+
 def open_house_identity(url: str, *, create: bool = False) -> closing[IdentityService]:
     """Open the identity service of a house; with `create`, create the house if needed."""
     url = (url or default_url()) if create else require_database(url)
+    refuse_lost_database(url, state_directory(url))
     tables: TablePolicy = "create" if create else "require"
     open_store(url, tables=tables).close()  # creates the default directory
     return closing(
@@ -69,6 +85,13 @@ def add_user(
     name: UserNameArgument,
     role: RolesOption,
     password_stdin: PasswordStdinOption = False,
+    account_id: Annotated[
+        str,
+        option(
+            "ID", "The id of a player in the log whose account is lost; new if omitted.", "--id"
+        ),
+    ] = "",
+    born: BirthDateOption = "",
     database: DatabaseOption = "",
 ) -> None:
     """Create an account, and the house if it does not exist.
@@ -76,9 +99,14 @@ def add_user(
     As soon as the house has two administrators, one of them must confirm new staff.
     """
     password = _read_password() if password_stdin else None
+    birth_date = _parse_birth_date(born) if born else None
     with open_house_identity(database, create=True) as identity:
-        added = identity.accounts.add(name, role, password=password)
+        added = identity.accounts.add(name, role, password=password, account_id=account_id)
+        if birth_date is not None:
+            identity.accounts.record_birth_date_change(added.account.id)
     account = added.account
+    if birth_date is not None:
+        _record_birth_date(database, account, birth_date)
     print_line(f"{account.name} ({', '.join(account.roles)}) has id {account.id}")
     if not account.enabled:
         _print_pending(account.name)
@@ -87,10 +115,39 @@ def add_user(
         _print_initial_password(added.password)
 
 
+@user_commands.command("born")
+def set_birth_date(
+    name: UserNameArgument,
+    born: Annotated[str, argument("DATE", "The date of birth, such as 1990-01-31.")],
+    database: DatabaseOption = "",
+) -> None:
+    """Record the date of birth of an account; some rulebooks have a minimum age for staff."""
+    birth_date = _parse_birth_date(born)
+    with open_house_identity(database) as identity:
+        account = _require_account(identity, name)
+        identity.accounts.record_birth_date_change(account.id)
+    _record_birth_date(database, account, birth_date)
+    print_line(f"the date of birth of {account.name} is recorded")
+
+
+def _parse_birth_date(text: str) -> date:
+    try:
+        born = date.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is not a date; write it as 1990-01-31") from None
+    check_birth_date(born, datetime.now().astimezone().date())
+    return born
+
+
+def _record_birth_date(database: str, account: Account, born: date) -> None:
+    with open_offline(database or default_url()) as store:
+        save_person(store, account.id, Person(account.name, born))
+
+
 @user_commands.command("list")
 def list_users(database: DatabaseOption = "", as_json: JsonOption = False) -> None:
     """List the accounts."""
-    with open_house_identity(database) as identity:
+    with closing(read_identity(require_database(database))) as identity:
         accounts = identity.accounts.all()
         enrolled = {each.id for each in accounts if identity.second_factors.is_enrolled(each.id)}
     if as_json:
@@ -101,7 +158,7 @@ def list_users(database: DatabaseOption = "", as_json: JsonOption = False) -> No
                 "roles": each.roles,
                 "enabled": each.enabled,
                 "codes": each.id in enrolled,
-                "created": _format_time(each.created),
+                "created": format_time(each.created),
             }
             for each in accounts
         ]
@@ -254,7 +311,7 @@ def assign_user(
         )
     print_line(
         f"{name} is {assignment.role} at {assignment.table or 'all tables'} "
-        f"from {_format_time(assignment.starts)} until {_format_time(assignment.until)}"
+        f"from {format_time(assignment.starts)} until {format_time(assignment.until)}"
     )
 
 
@@ -264,10 +321,6 @@ def _parse_time(text: str) -> int:
         return int(datetime.fromisoformat(text).timestamp() * 1_000_000)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(f"{text!r} is not a time; write it as 2030-01-31T18:00") from None
-
-
-def _format_time(at: int) -> str:
-    return datetime.fromtimestamp(at / 1_000_000, UTC).isoformat(timespec="seconds")
 
 
 # --- tokens --------------------------------------------------------------------------------------
@@ -289,7 +342,7 @@ def make_token(
         account = _require_account(identity, name)
         created = identity.tokens.create(account.id, title, scope, seconds=seconds)
     program = created.api_token
-    expiry = f" until {_format_time(program.expires)}" if program.expires else ""
+    expiry = f" until {format_time(program.expires)}" if program.expires else ""
     print_line(
         f"a token for {program.name}, {', '.join(program.scopes)}{expiry}; it is shown only once:"
     )

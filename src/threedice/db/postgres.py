@@ -19,7 +19,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolClosed
 
 from threedice.db import Result, SqlRow
-from threedice.db.schema import prepare_tables
+from threedice.db.schema import (
+    SELECT_TABLE_NAMES,
+    load_migrations,
+    prepare_tables,
+    read_version,
+)
 from threedice.errors import (
     InvalidInput,
     StoreFailed,
@@ -36,22 +41,35 @@ if TYPE_CHECKING:
     from threedice.db import SqlRunner, TransactionBody
     from threedice.db.schema import TablePolicy
 
-SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK, IDENTITY_LOCK = (
+SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK, FORMER_IDENTITY_LOCK, IDENTITY_LOCK = (
     "31, 6661",
     "31, 6662",
     "31, 6663",
     "31, 6664",
     "31, 6665",
+    "31, 6666",
 )
 """All advisory locks, in this order: shared by all serving servers; held by the server that creates
 or migrates the tables; held by the server that recovers; shared by all servers that have recovered
-and are active; held by a write transaction of the identity store. A server that has been suspended
-since its start serves, but is not active."""
+and are active; shared by all serving servers, because it is the identity lock of version 2, whose
+servers would change accounts without recording it in the log; held by a write transaction of the
+identity store. A server that has been suspended since its start serves, but is not active."""
 
 MAX_POOLED_CONNECTIONS: Final = 8
 MAX_ATTEMPTS: Final = 5
 MIGRATION_SECONDS: Final = 3600.0
+MIGRATION_LOCK_MILLISECONDS: Final = 60_000
+"""Longest wait of a migration for reads that began before it, such as a backup."""
+
 POLL_PAUSE_SECONDS: Final = 0.05
+
+MIGRATION_NOTICE: Final = (
+    "the tables are being migrated by a newer program; stop this server and start the newer one"
+)
+"""Why older servers are suspended during a migration."""
+
+SUSPENSION_SECONDS = 6.0
+"""Wait of a migration for older servers to suspend: they poll every two seconds."""
 
 # Its warnings repeat the errors that callers get, once for each connection.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
@@ -84,23 +102,48 @@ class PostgresDatabase:
         )
 
     def prepare_tables(self, policy: TablePolicy, needed: str) -> None:
-        """Check the tables, and create or migrate them if the policy allows it."""
+        """Check the tables, and create or migrate them if the policy allows it.
+
+        Servers of the older version are suspended first, as their writes would not suit the new
+        tables. They notice it as they notice a halt, and stay suspended because of the new version.
+        """
         connection = self.connect()
         run = sql_runner(connection)
         try:
+            if policy == "migrate" and self._suspend_older_servers(run):
+                sleep(SUSPENSION_SECONDS)
+                connection.set_deadline(self.deadline_seconds)
             run("BEGIN")
             run(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
             if policy == "migrate":  # which may rewrite a large table
                 run("SET LOCAL statement_timeout = 0")
+                run(f"SET LOCAL lock_timeout = {MIGRATION_LOCK_MILLISECONDS}")
                 connection.set_deadline(MIGRATION_SECONDS)
             prepare_tables(
                 run, dialect="postgresql", database=self.name, policy=policy, needed=needed
             )
+            if policy == "migrate":
+                run("DELETE FROM meta WHERE name = 'suspended' AND value = ?", (MIGRATION_NOTICE,))
             run("COMMIT")
         except psycopg.Error as error:
             self.raise_unless_retryable(error, RetryBudget(0.0))
         finally:
             connection.close()
+
+    def _suspend_older_servers(self, run: SqlRunner) -> bool:
+        """Suspend the servers of an older version; return whether there are any.
+
+        A halt that is recorded already is left as it is: it stays until a person releases it.
+        """
+        tables = {name for (name,) in run(SELECT_TABLE_NAMES["postgresql"])}
+        stored = read_version(run, tables, self.name)
+        if not 0 < stored < max(load_migrations("postgresql")) or can_lock(run, SERVING_LOCK):
+            return False
+        run(
+            "INSERT INTO meta (name, value) VALUES ('suspended', ?) ON CONFLICT DO NOTHING",
+            (MIGRATION_NOTICE,),
+        )
+        return True
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
         """Run a read-only statement, concurrently with writes, and return its rows."""
@@ -114,12 +157,16 @@ class PostgresDatabase:
         *,
         durable: bool = True,
         even_if_failed: bool = False,
+        is_long: bool = False,
     ) -> Result:
         """Run some work in one transaction (see `Database.transact`)."""
 
         def transaction(connection: PostgresConnection) -> Result:
             run = sql_runner(connection)
             run("BEGIN")
+            if is_long:
+                run("SET LOCAL statement_timeout = 0")
+                connection.set_deadline(MIGRATION_SECONDS)
             if self._write_lock:
                 run(f"SELECT pg_advisory_xact_lock({self._write_lock})")
             if not durable:
@@ -130,6 +177,9 @@ class PostgresDatabase:
             return result
 
         return self._run_pooled(transaction, writing=not even_if_failed)
+
+    def check_storage(self) -> None:
+        """Do nothing: the server looks after its own files."""
 
     def erase_traces(self) -> None:
         """Do nothing: PostgreSQL keeps old rows and its log until it needs the space.
@@ -284,11 +334,19 @@ def connect_postgres(url: str, seconds: float, locks: Sequence[str] = ()) -> Pos
     return connection
 
 
+SEARCH_PATH: Final = "public,pg_temp"
+"""Schema of the tables, unless the URL names another.
+
+It is fixed, so that a schema of the user's name or a setting of the role or the database cannot put
+other tables in front of the house's. Temporary tables would come first if they were not named.
+"""
+
 # Only index scans: statements must find their few rows quickly even before the first ANALYZE.
 _SESSION_SETTINGS: Final[dict[str, str | int]] = {
     "synchronous_commit": "on",
     "default_transaction_isolation": r"read\ committed",
     "client_encoding": "UTF8",
+    "bytea_output": "hex",  # in definitions too
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
@@ -313,8 +371,11 @@ def _connection_string(url: str, seconds: float) -> str:
         "idle_in_transaction_session_timeout": milliseconds,
     }
     session = _SESSION_SETTINGS | server_timeouts
+    own_options = str(params.get("options") or "")
+    if "search_path" not in own_options:
+        session["search_path"] = SEARCH_PATH
     options = " ".join(f"-c {name}={value}" for name, value in session.items())
-    params["options"] = f"{params.get('options') or ''} {options}".strip()
+    params["options"] = f"{own_options} {options}".strip()
     defaults = {
         "keepalives": 1,
         "keepalives_idle": 5,
@@ -349,6 +410,14 @@ def sql_runner(connection: PostgresConnection) -> SqlRunner:
 @cache
 def _with_psycopg_placeholders(sql: str) -> str:
     return sql.replace("?", "%s")
+
+
+def can_lock(run: SqlRunner, lock: str) -> bool:
+    """Return whether the exclusive lock can be taken: whether no other session holds it."""
+    ((acquired,),) = run(f"SELECT pg_try_advisory_lock({lock})")
+    if acquired:
+        run(f"SELECT pg_advisory_unlock({lock})")
+    return bool(acquired)
 
 
 def describe_url(url: str) -> str:

@@ -3,7 +3,7 @@
 The log and the identity store may share a database, so there is one sequence of migrations for
 both. `migrations/0002.sqlite.sql` is the second for SQLite. The table `schema_versions` records
 which ones a database has. A database written before it existed has its version in `meta`, as does a
-backup, which holds only the log: its version is the last one that changed the tables of the log.
+copy of the log without identity tables.
 """
 
 from __future__ import annotations
@@ -14,35 +14,46 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from threedice.errors import StoreUnusable
+from threedice.errors import MissingTables, StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Dialect = Literal["sqlite", "postgresql"]
 
-TablePolicy = Literal["migrate", "create", "require"]
-"""What opening a database may do to its tables.
+TablePolicy = Literal["migrate", "create", "require", "read"]
+"""The permitted effects of opening a database on its tables.
 
 `migrate`: create or migrate them (`threedice serve` and `threedice migrate`). `create`: create them
-in an empty database. `require`: nothing.
+in an empty database. `require`: nothing; they must be those of this version. `read`: nothing; the
+log of an older version will do.
 """
 
 RunStatement = Callable[..., Iterable[tuple[Any, ...]]]
 """Run a statement in an open transaction, and return its rows."""
+
+Definitions = dict[tuple[str, str], tuple[str, str]]
+"""Definitions by name and kind: the table that each belongs to, and the definition itself."""
 
 VERSION_TABLE: Final = "schema_versions"
 IDENTITY_TABLE_PREFIX: Final = "people_"
 """Name prefix of the identity tables, which may be in the database of the log."""
 
 PROGRAM_NAME: Final = "threedice"
+OLDEST_READABLE_LOG: Final = 1
+"""Oldest version whose log is read without migration.
+
+Later versions only added columns to the log, which are read as empty (`schema.ADDED_COLUMNS`).
+"""
+
 SELECT_VERSION: Final = f"SELECT max(version) FROM {VERSION_TABLE}"
 SELECT_TABLE_NAMES: Final[Mapping[Dialect, str]] = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
     "postgresql": "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()",
 }
 _VERSION_PATTERN: Final = re.compile(r"[1-9][0-9]{0,8}")
-_FOLDER: Final = Path(__file__).parent / "migrations"
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+"""Folder of the SQL files."""
 
 
 @cache
@@ -52,7 +63,7 @@ def load_migrations(dialect: Dialect) -> Mapping[int, Sequence[str]]:
     >>> load_migrations("sqlite")[1][1].split()[:6]
     ['CREATE', 'TABLE', 'IF', 'NOT', 'EXISTS', 'answers']
     """
-    files = sorted(_FOLDER.glob(f"*.{dialect}.sql"))
+    files = sorted(MIGRATIONS.glob(f"*.{dialect}.sql"))
     return {
         int(file.name.partition(".")[0]): [*split_statements(file.read_text(encoding="utf-8"))]
         for file in files
@@ -73,19 +84,6 @@ def split_statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def log_version(migrations: Mapping[int, Sequence[str]]) -> int:
-    """Return the last version that changed the tables of the log, which later programs can read.
-
-    >>> log_version({1: ["CREATE TABLE entries ();"], 2: ["CREATE TABLE people_x ();"]})
-    1
-    """
-    return max(
-        version
-        for version, statements in migrations.items()
-        if not all(IDENTITY_TABLE_PREFIX in statement for statement in statements)
-    )
-
-
 def prepare_tables(
     run: RunStatement,
     *,
@@ -97,24 +95,24 @@ def prepare_tables(
 ) -> None:
     """Check the tables of a database in the open transaction; create or migrate them if allowed.
 
-    `needed` is a table that the caller cannot do without. Without migration, the log of an older
-    database can be used as long as no later version changed its tables.
+    `needed` is a table that the caller cannot do without. The log of an older database can be read
+    without migration (`read`), but nothing can be written to it.
     """
     migrations = migrations or load_migrations(dialect)
     tables = {name for (name,) in run(SELECT_TABLE_NAMES[dialect])}
     stored, known = read_version(run, tables, database), max(migrations)
     if stored > known:
         raise StoreUnusable(describe_newer(database, stored, known))
-    if policy == "require" and not stored:
-        raise StoreUnusable(f"{database} holds no tables; is it the database of a house?")
-    is_identity = needed.startswith(IDENTITY_TABLE_PREFIX)
-    oldest = known if is_identity else log_version(migrations)
+    if policy in ("require", "read") and not stored:
+        raise MissingTables(f"{database} holds no tables; is it the database of a house?")
+    only_reads_log = policy == "read" and not needed.startswith(IDENTITY_TABLE_PREFIX)
+    oldest = OLDEST_READABLE_LOG if only_reads_log else known
     if policy != "migrate" and stored and (stored < oldest or needed not in tables):
         raise StoreUnusable(
             f"{database} has tables of version {stored}, this program needs version {known}; "
             "stop the house, make a backup and run threedice migrate"
         )
-    if policy == "require" or (policy == "create" and stored):
+    if policy in ("require", "read") or (policy == "create" and stored):
         return
     # The first migration leaves existing tables alone and adds the table of versions.
     applied = stored if VERSION_TABLE in tables else 0

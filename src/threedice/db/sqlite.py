@@ -6,15 +6,17 @@ also runs on a simulated disk that loses power.
 
 from __future__ import annotations
 
-import os
+import ctypes
 import sqlite3
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from threedice.db.schema import prepare_tables
+from threedice.db.sqlite_file import SqliteFile, open_sqlite_file
+from threedice.db.sqlite_file import sync_directory as sync_directory  # noqa: PLC0414 -- for others
+from threedice.db.sqlite_reading import read_only_connector, readable_file, sqlite_uri
 from threedice.errors import (
     InvalidInput,
     StoreFailed,
@@ -24,9 +26,10 @@ from threedice.errors import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Sequence
 
-    from threedice.db import Result, SqlRow, TransactionBody
+    from threedice.db import Result, SqlRow, SqlRunner, TransactionBody
     from threedice.db.schema import TablePolicy
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
@@ -43,7 +46,8 @@ CACHE_SIZE_KIBIBYTES: Final = 32 * 1024
 SYNCHRONOUS_FULL, SYNCHRONOUS_NORMAL = 2, 1
 """`PRAGMA synchronous`: FULL fsyncs at each commit, NORMAL leaves that to the next FULL commit."""
 
-SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB = 5, 6, 11, 19, 26
+SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_CORRUPT = 5, 6, 10, 11
+SQLITE_CONSTRAINT, SQLITE_NOTADB = 19, 26
 """Result codes of SQLite that are handled differently from other failures."""
 
 WAL_CHECKPOINT_EVERY, WAL_TRANSACTION_WEIGHT = 2_000, 4
@@ -67,22 +71,18 @@ SqliteConnector = Callable[[str], SqliteConnection]
 
 
 def connect_sqlite(path: str) -> SqliteConnection:
-    """Open a database file in autocommit mode, for use by any thread.
-
-    A new file is readable by its owner only.
-    """
-    if path != ":memory:":
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            sync_directory(Path(path).parent)
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    """Open an existing database file in autocommit mode, for use by any thread."""
+    uri = path if path == ":memory:" else sqlite_uri(Path(path), "mode=rw")
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
 class SqliteDatabase:
     """Connections to an SQLite file, one of which writes at a time; without a path, in memory.
 
-    With `single_connection`, reads share the writing connection. After a failed write, nothing more
-    is written: `failure` says why.
+    With `single_connection`, reads share the writing connection. With `create`, a missing file is
+    created. With `read_only` nothing is created or changed, also not next to the file. After a
+    failed write, nothing more is written: `failure` says why. If the disk failed, or the file was
+    removed or replaced, that holds for all databases on this file.
     """
 
     def __init__(
@@ -92,33 +92,88 @@ class SqliteDatabase:
         connect: SqliteConnector = connect_sqlite,
         single_connection: bool = False,
         wal_checkpoint_every: int = WAL_CHECKPOINT_EVERY,
+        create: bool = True,
+        read_only: bool = False,
     ) -> None:
         self.name = "memory" if path is None else str(path)
-        self.failure = ""
-        self._path = ":memory:" if path is None else str(path)
+        self._path = ":memory:" if path is None else str(Path(path).absolute())
+        self._is_read_only, self._exits = read_only and path is not None, ExitStack()
         self._connect, self._single_connection = connect, single_connection or path is None
         self._wal_checkpoint_every, self.rows_since_checkpoint = wal_checkpoint_every, 0
         self._has_traces = False
-        # SQLite alone would let concurrent writers of this process poll until its busy timeout.
-        self.write_lock = RLock()
         self._closed = False
         self._readers: list[SqliteConnection] = []
         self.writers: list[SqliteConnection] = []
+        if self._is_read_only:
+            self._open_to_read()
+            return
+        self.file = self._open_file(create=create)
         try:
-            self.writers.append(self._open(SYNCHRONOUS_FULL))
-            if not self._single_connection:
-                self.writers.append(self._open(SYNCHRONOUS_NORMAL))
+            with self.file:
+                self.writers.append(self._open(SYNCHRONOUS_FULL))
+                if not self._single_connection:
+                    self.writers.append(self._open(SYNCHRONOUS_NORMAL))
         except BaseException:
-            self.close()
+            with suppress(StoreFailed, StoreUnavailable):
+                self.close()
             raise
+
+    def _open_file(self, *, create: bool) -> SqliteFile:
+        if self._path == ":memory:":
+            return SqliteFile(self.name, None)
+        try:
+            return open_sqlite_file(Path(self._path), create=create)
+        except OSError as error:
+            raise StoreUnusable(
+                f"{self.name} cannot be opened: {error.strerror}; does its directory exist?"
+            ) from error
+
+    def _open_to_read(self) -> None:
+        self.file = SqliteFile(self.name, None)
+        if not Path(self._path).is_file():
+            raise StoreUnusable(f"{self.name} cannot be opened: there is no such file")
+        path, mode = self._exits.enter_context(readable_file(Path(self._path)))
+        self._path, self._connect = str(path), read_only_connector(mode)
+
+    @property
+    def failure(self) -> str:
+        """Why nothing is written any more; empty if nothing has failed."""
+        return self.file.failure or self.file.failures.get(id(self), "")
+
+    def forget_failure(self) -> None:
+        """Write again, with all databases on this file, after a person has looked into a failure.
+
+        The write-ahead log is copied into the file first. So a disk that still fails is noticed.
+        """
+        with self.file:
+            self.file.check()
+            self.checkpoint_wal("TRUNCATE")
+            self.file.failure = ""
+            self.file.failures.clear()
+
+    def check_storage(self) -> None:
+        """Raise `StoreFailed` if the file was removed, replaced or cut off, or a write failed."""
+        self._check_file()
+        if self.failure:
+            raise StoreFailed(self.failure)
+
+    def _check_file(self) -> None:
+        try:
+            self.file.check_all()
+        except StoreFailed:
+            if not self._closed:  # closing the last connection removes the write-ahead log
+                raise
 
     def prepare_tables(self, policy: TablePolicy, needed: str) -> None:
         """Check the tables, and create or migrate them if the policy allows it."""
-        self.transact(
-            lambda run: prepare_tables(
-                run, dialect="sqlite", database=self.name, policy=policy, needed=needed
-            )
-        )
+
+        def prepare(run: SqlRunner) -> None:
+            prepare_tables(run, dialect="sqlite", database=self.name, policy=policy, needed=needed)
+
+        if self._is_read_only:
+            prepare(self.query)
+        else:
+            self.transact(prepare)
 
     def query(self, sql: str, params: Sequence[Any] = ()) -> list[SqlRow]:
         """Run a read-only statement, concurrently with writes, and return its rows."""
@@ -131,9 +186,13 @@ class SqliteDatabase:
         *,
         durable: bool = True,
         even_if_failed: bool = False,
+        is_long: bool = False,  # noqa: ARG002  # there is no deadline
     ) -> Result:
         """Run some work in one transaction (see `Database.transact`)."""
-        with self.write_lock:
+        self._refuse_if_closed()
+        if self._is_read_only:
+            raise StoreUnusable(f"{self.name} is opened for reading only")
+        with self.file:
             self._refuse_if_closed()
             if self.failure and not even_if_failed:
                 raise StoreFailed(self.failure)
@@ -144,7 +203,9 @@ class SqliteDatabase:
             if self._has_traces:
                 self._truncate_wal(wait_seconds=0)
             with self._translate_errors("written"):
-                return _run_transaction(self.writers[0 if durable else -1], work)
+                result = _run_transaction(self.writers[0 if durable else -1], work)
+            self.file.check()
+            return result
 
     def checkpoint_wal(self, mode: str) -> None:
         """Copy the write-ahead log into the file, as far as readers allow.
@@ -152,7 +213,8 @@ class SqliteDatabase:
         SQLite's automatic checkpoint runs after a commit and does not report errors: a failed fsync
         would go unnoticed, and later acknowledged commits could be lost.
         """
-        with self.write_lock, self._translate_errors("written"):
+        with self.file, self._translate_errors("written"):
+            self.file.check()  # before the log makes a file that was cut off as long as before
             list(self.writers[0].execute(f"PRAGMA wal_checkpoint({mode})"))
 
     def erase_traces(self) -> None:
@@ -161,12 +223,14 @@ class SqliteDatabase:
         A read that began before, such as a backup, may need the old pages of the log. Then they are
         removed before the next transaction after it.
         """
-        with self.write_lock:
+        self._refuse_if_closed()
+        with self.file:
             self._has_traces = True
             self._truncate_wal(wait_seconds=ERASURE_TIMEOUT_SECONDS)
 
     def _truncate_wal(self, wait_seconds: float) -> None:
         with self._translate_errors("written"):
+            self.file.check()
             writer = self.writers[0]
             list(writer.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1000)}"))
             try:
@@ -176,18 +240,44 @@ class SqliteDatabase:
             self._has_traces = bool(is_busy)
 
     def close(self) -> None:
-        """Close all connections."""
-        with self.write_lock:
+        """Close all connections, and copy the write-ahead log into the file before.
+
+        Closing the last connection would copy it too, and delete it, but report no error. After a
+        failure nobody knows what is in the file, so the log is kept for the next start.
+        """
+        if self._closed:
+            return
+        if self._is_read_only:
             self._closed = True
             self._close_readers()
-            while self.writers:
-                self.writers.pop().close()
+            self._exits.close()
+            return
+        self._closed, keeps_log = True, True
+        try:
+            with self.file:
+                try:
+                    if self.writers and not self.failure and self._path != ":memory:":
+                        self.file.check()
+                        self.checkpoint_wal("PASSIVE")
+                    keeps_log = bool(self.failure)
+                finally:
+                    self._close_connections(keeps_log=keeps_log)
+        finally:
+            self._close_connections(keeps_log=True)  # if the lock was not to be had
+            self.file.close()
+
+    def _close_connections(self, *, keeps_log: bool) -> None:
+        self._close_readers()
+        while len(self.writers) > 1:
+            self.writers.pop().close()
+        while self.writers:
+            _close_last(self.writers.pop(), keeps_log=keeps_log)
 
     @contextmanager
     def _read_connection(self) -> Iterator[SqliteConnection]:
         self._refuse_if_closed()
         if self._single_connection:
-            with self.write_lock:
+            with self.file:
                 yield self.writers[0]
             return
         try:
@@ -240,12 +330,17 @@ class SqliteDatabase:
             if code == SQLITE_CONSTRAINT:
                 raise StoreFailed(f"{self.name} cannot hold this: {error}") from error
             # After a failed fsync, reads may not match the disk, so nothing is written any more.
-            self.failure = self.failure or (
+            problem = (
                 f"{self.name} could not be {operation} ({error}); check the disk, then restart"
             )
+            if code == SQLITE_IOERR:
+                self.file.failure = self.file.failure or problem
+            else:
+                self.file.failures.setdefault(id(self), problem)
             raise StoreFailed(self.failure) from error
 
     def _open(self, synchronous: int) -> SqliteConnection:
+        self._check_file()
         try:
             connection = self._connect(self._path)
         except Exception as error:
@@ -254,8 +349,13 @@ class SqliteDatabase:
             ) from error
         try:
             with self._translate_errors("opened"):
+                if self._is_read_only:
+                    set_common_pragmas(connection)
+                    return connection
                 journal = "MEMORY" if self._path == ":memory:" else "WAL"
                 _configure(connection, self.name, synchronous, journal)
+            self._check_file()  # so it is the file that the others have open
+            self.file.watch_companions()
         except BaseException:
             connection.close()
             raise
@@ -277,6 +377,21 @@ def _run_transaction(connection: SqliteConnection, work: TransactionBody[Result]
     return result
 
 
+def _close_last(connection: SqliteConnection, *, keeps_log: bool) -> None:
+    """Close what may be the last connection to a file, or leave its log as it is.
+
+    Before Python 3.12 the driver cannot close a last connection without checkpointing and deleting
+    the write-ahead log, which it finds by its name: that may be the log of another file by now. So
+    the connection is left open until the process ends.
+    """
+    if not keeps_log or not isinstance(connection, sqlite3.Connection):
+        connection.close()
+        return
+    with suppress(sqlite3.Error):
+        connection.execute("ROLLBACK")
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
 def _configure(connection: SqliteConnection, database: str, synchronous: int, journal: str) -> None:
     """Set the pragmas that make commits durable, and check that they took effect."""
 
@@ -293,30 +408,20 @@ def _configure(connection: SqliteConnection, database: str, synchronous: int, jo
         raise StoreUnusable(
             f"{database}: its journal is {mode!r}, not a write-ahead log; use a local file system"
         )
-    execute("PRAGMA wal_autocheckpoint = 0")  # see checkpoint_wal
     execute(f"PRAGMA synchronous = {synchronous}")
     if (level := execute("PRAGMA synchronous")) != synchronous:
         raise StoreUnusable(
             f"{database}: synchronous is {level}, not {synchronous};"
             " use an SQLite build that obeys it"
         )
+    execute("SELECT 1 FROM sqlite_master")  # opens the write-ahead log
 
 
 def set_common_pragmas(connection: SqliteConnection) -> None:
-    """Set the busy timeout, and distrust functions that the schema calls."""
+    """Set the busy timeout, distrust the schema's functions, and checkpoint only when asked to."""
     list(connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_SECONDS * 1000)}"))
+    list(connection.execute("PRAGMA wal_autocheckpoint = 0"))  # see checkpoint_wal
     list(connection.execute("PRAGMA trusted_schema = OFF"))
-
-
-def sync_directory(directory: Path) -> None:
-    """Fsync a directory, so that files created or removed in it survive a power cut."""
-    if os.name == "nt":
-        return  # Windows cannot open a directory
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def is_driver_error(error: Exception) -> bool:

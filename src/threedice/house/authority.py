@@ -1,4 +1,4 @@
-"""Who may send a command alone, who needs a second person, and up to which amount.
+"""Authority over commands: alone, with a second person, and up to which amount.
 
 One table, derived from the facts next to each command and the amounts that the house sets. The API
 shows it and decides by it; a test compares the whole table with a copy.
@@ -20,6 +20,9 @@ from threedice.identity.roles import ROLES, Role
 from threedice.rulebook import Game
 from threedice.rulebook import load as load_game
 from threedice.rulebook.conduct import TableRole
+from threedice.table.commands import Report
+from threedice.table.irregularities import round_in_question
+from threedice.table.rules import approver_roles
 
 if TYPE_CHECKING:
     from threedice.account import PlayerAccount
@@ -32,11 +35,13 @@ AUTHORITY_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "door/self": "you cannot do this for yourself; somebody else has to",
     "door/plays-here": "{person} has chips at this table, so somebody else has to do this",
     "door/staff-player": "{player} works for the house and may not play here",
+    "request/other-round": "the table has gone on since this request was made, and it would now"
+    " affect another round; withdraw it and make a new one",
 }
 """The text of every refusal code; the facts of a refusal fill the placeholders."""
 
 TableKind = Literal["staffed", "automatic"]
-"""Who deals a table: people or the house. A player's account counts as staffed."""
+"""The dealer of a table: people or the house. A player's account counts as staffed."""
 
 TABLE_KINDS: Final[tuple[TableKind, ...]] = get_args(TableKind)
 
@@ -201,6 +206,31 @@ def _has_approved_setup(
     except ThreediceError:
         return True  # the command handler refuses a game that cannot be loaded
     return (game.hash, command.dealt_by_house) == (table.game_hash, table.dealt_by_house)
+
+
+def roles_to_approve(facts: CommandFacts, game: Game | None) -> tuple[TableRole, ...]:
+    """Return the roles that may approve a command; the game's rules may name fewer."""
+    if game is None:
+        return facts.approvers
+    name = facts.approval_rule
+    rule = game.facts.irregularities.get(name) if name else None
+    return tuple(approver_roles(game, facts.approvers, rule))
+
+
+def round_concerned(command: Any, game: Game | None, state: HouseTable) -> int | None:
+    """Return the round that a command acts on without naming it, 0 if there is none now.
+
+    None if the command acts on no round, or names its rounds.
+    """
+    if game is None or not command.facts.concerns_round:
+        return None
+    current = state.table.round
+    if isinstance(command, Report):
+        rule = game.facts.irregularities.get(command.irregularity)
+        # an interruption always concerns the current round
+        if rule is not None and rule.consequence != "continue-if-conclusive":
+            return None if command.rounds else max(round_in_question(state.table, rule), default=0)
+    return current.number if current else 0
 
 
 def _refuse_participants(

@@ -39,6 +39,7 @@ from threedice.house.stream_state import HouseTable, account_stream, table_strea
 from threedice.house.streams import LiveStreams
 from threedice.log.records import Acceptance, DuplicateKey
 from threedice.runtime import SYSTEM_RUNTIME
+from threedice.table.commands import OpenTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,6 +153,22 @@ class CommandHandler:
         return await self._submit(
             CommandEnvelope(command, table, account, key, precondition=precondition)
         )
+
+    async def check(
+        self, command: AnyStreamCommand, *, table: str = "", account: str, key: str
+    ) -> Decision:
+        """Return the events of a command or raise the refusal of it, as of now; write nothing."""
+        command, command_hash = normalise_command(table, command)
+        envelope = CommandEnvelope(command, table, account, key, command_hash=command_hash)
+        for _ in range(MAX_DECISION_ATTEMPTS):
+            streams = await self.streams.get(decisions.affected_streams(table, command))
+            try:
+                return self._decide(envelope, streams)[0]
+            except Refusal:
+                await self._recheck_before_refusal(envelope, streams)
+                if not any(stream.is_stale for stream in streams):
+                    raise
+        raise StreamConflict("the streams of this command keep changing; try again")
 
     async def handle_for_house(
         self,
@@ -324,9 +341,13 @@ class CommandHandler:
                 raise decisions.unknown_game_refusal(error) from None
             decision = decisions.establish_table(envelope.table, game, state, command)
             return decision, {game.hash: game.canonical}
+        pinned = self.game(state)
+        if isinstance(command, OpenTable):
+            at = self.runtime.now() if envelope.at is None else envelope.at
+            decisions.require_in_force(pinned, at)
         account = streams[1].state if len(streams) > 1 else None
         decision = decisions.decide_at_table(
-            envelope.table, self.game(state), state, command, account, envelope.account
+            envelope.table, pinned, state, command, account, envelope.account
         )
         if envelope.preceding_events:
             decision[0] = (*envelope.preceding_events, *decision[0])

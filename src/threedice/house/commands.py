@@ -32,7 +32,7 @@ class EstablishTable(HouseCommand, frozen=True, kw_only=True, tag="EstablishTabl
 class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveInterruption"):
     """State which dice of an interrupted round are known; a supervisor confirms the statement."""
 
-    facts = CommandFacts(STAFF, "nobody", second_person="confirmed_by")
+    facts = CommandFacts(STAFF, "nobody", second_person="confirmed_by", concerns_round=True)
     by: Actor
     confirmed_by: Actor
     known: list[int] = []

@@ -7,6 +7,7 @@ decided on both streams and appended atomically.
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from threedice.account import decide as decide_account
@@ -24,6 +25,7 @@ from threedice.house.commands import (
     ResolveInterruption,
 )
 from threedice.house.stream_state import account_stream, table_stream
+from threedice.rulebook.effective import is_in_force
 from threedice.table import commands as table_commands
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
@@ -47,6 +49,7 @@ HOUSE_DEALER: Final = table_commands.Actor(id=HOUSE_ACCOUNT, role="dealer")
 
 HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/no-table": "there is no table {table}; set it up first",
+    "floor/not-in-force": "the rulebook of {game} is in force from {effective} on, not yet",
     "floor/table-open": "table {table} is open; close it before setting it up again",
     "floor/unknown-game": "{problem}",
     "floor/interrupted": "round {round} was interrupted; first state which dice are known",
@@ -169,9 +172,16 @@ def establish_table(
         game_hash=game.hash,
         dealt_by_house=command.dealt_by_house,
         by=command.by.id,
-        approved_by=optional_second_person(command),
+        approved_by=optional_second_person(game, command),
     )
     return [(event,)]
+
+
+def require_in_force(game: Game | None, at: int) -> None:
+    """Refuse to open a table under a rulebook that is not in force yet."""
+    effective = game.facts.effective if game else ""
+    if game and not is_in_force(effective, datetime.fromtimestamp(at / 1_000_000, UTC)):
+        raise _refuse("floor/not-in-force", game=game.id, effective=effective)
 
 
 def require_betting_time(timing: house_events.Timing | None, shortest_seconds: float) -> None:

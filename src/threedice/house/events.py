@@ -1,7 +1,7 @@
 """Events of a table outside the game rules: setup, sealed dice, interruptions, releases.
 
 They are stored in the table's stream together with the events of `table`, which does not depend on
-them; `WritingReleased` is stored in the house's own stream.
+them; releases, restores and changes of keys are stored in the house's own stream.
 """
 
 from __future__ import annotations
@@ -104,9 +104,68 @@ class WritingReleased(HouseEvent, frozen=True, kw_only=True, tag="WritingRelease
     by: str
 
 
+class SigningKeyRotated(HouseEvent, frozen=True, kw_only=True, tag="SigningKeyRotated"):
+    """Somebody replaced the signing key by one that the old key endorses."""
+
+    audience = STAFF_ONLY
+    old: str
+    new: str
+    by: str
+
+
+class KeysReplaced(HouseEvent, frozen=True, kw_only=True, omit_defaults=True, tag="KeysReplaced"):
+    """Two persons replaced key files that were lost; no old key endorses the new ones.
+
+    Without `second`, the house had no second person. The ids are those of signing keys.
+    """
+
+    audience = STAFF_ONLY
+    files: list[str]
+    reason: str
+    by: str
+    second: str = ""
+    old: list[str] = []
+    new: str = ""
+
+
+class HouseRestored(HouseEvent, frozen=True, kw_only=True, omit_defaults=True, tag="HouseRestored"):
+    """A person restored the house from a backup, and gave up everything that was written after it.
+
+    `given_up` holds the first and the last version of each stream that checkpoints kept outside had
+    signed. Times are in microseconds since 1970.
+    """
+
+    audience = STAFF_ONLY
+    by: str
+    backup: str
+    """The SHA-256 of the backup's manifest; of the whole file for backups of earlier versions."""
+    backup_at: int
+    """When the backup was created; 0 if it does not say so."""
+    checkpoint: int
+    """The number of the last checkpoint in the backup, or 0."""
+    given_up_checkpoints: tuple[int, int] | None = None
+    given_up: dict[str, tuple[int, int]] = {}
+
+
+class EntriesAccepted(HouseEvent, frozen=True, kw_only=True, tag="EntriesAccepted"):
+    """A person accepted entries of a stream that the house had not written.
+
+    They are those from version `first` to `version`, whose hash is `hash`.
+    """
+
+    audience = STAFF_ONLY
+    stream: str
+    first: int
+    version: int
+    hash: str
+    reason: str
+    by: str
+
+
 AnyHouseEvent = (
     TableEstablished | SeedCommitted | SeedRevealed | SeedLost | TableInterrupted
     | InterruptionResolved | PlayersNotified | WritingReleased
+    | SigningKeyRotated | KeysReplaced | HouseRestored | EntriesAccepted
 )  # fmt: skip
 
 TableStreamEvent = AnyEvent | AnyHouseEvent

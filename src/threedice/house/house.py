@@ -11,19 +11,38 @@ import os
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from threedice.errors import StoreFailed, ThreediceError
+from threedice.db.urls import is_postgres_url
+from threedice.errors import (
+    EntriesMissing,
+    ForeignEntries,
+    InvalidInput,
+    OperatingFailure,
+    StoreFailed,
+    ThreediceError,
+)
+from threedice.house.codec import tag_of
 from threedice.house.command_handler import CommandHandler
 from threedice.house.dealer.automatic import AutomaticDealer
-from threedice.house.events import TableEstablished
+from threedice.house.events import TableEstablished, WritingReleased
 from threedice.house.interpreter import serving_settings
-from threedice.house.recovery import interrupt_tables, isolate_failures
+from threedice.house.live_stream import read_own_entries, require_next_entry
+from threedice.house.recovery import (
+    build_acceptance,
+    interrupt_tables,
+    isolate_failures,
+    record_release,
+)
 from threedice.house.reports.statements import delete_former_views, update_statements
 from threedice.house.stream_state import HOUSE_STREAM
+from threedice.log.entry import EMPTY_HEAD, Head
 from threedice.log.feed import Feed
 from threedice.log.proof.checkpoints import CheckpointSigner
-from threedice.log.proof.keys import open_keys
+from threedice.log.proof.head_macs import open_head_macs
+from threedice.log.proof.keys import open_house_keys, read_keys
+from threedice.log.record_chain import PEOPLE_STREAM
+from threedice.log.stores.files import mark_halted
 from threedice.log.stores.postgres_streams import NotificationListener
-from threedice.log.stores.urls import open_store, state_directory
+from threedice.log.stores.urls import open_store, refuse_lost_database, state_directory
 from threedice.runtime import SYSTEM_RUNTIME
 from threedice.table.events import RoundVoided, WinnersPaid
 
@@ -33,7 +52,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.house.streams import PendingCommand
-    from threedice.log.entry import Head
     from threedice.log.store import Store
     from threedice.runtime import Runtime
 
@@ -70,17 +88,27 @@ class House:
         self.interrupted: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._changed: set[str] = set()
-        self._lagging: dict[str, str] = {}
-        self._heads: dict[str, Head] = {}
+        self.lagging: dict[str, str] = {}
+        """Streams whose statements are behind, and why."""
+        self._heads: dict[str, tuple[Head, bytes]] = {}
         self._next_head_check = 0.0
         self._wake = asyncio.Event()
         self._closing = asyncio.Event()
-        self._suspension_lock, self._known_releases = asyncio.Lock(), 0
+        self._signing = asyncio.Lock()
+        self._suspension_lock, self._last_release = asyncio.Lock(), 0
 
     @property
     def damaged(self) -> dict[str, str]:
-        """The streams that have stopped, and why: unreadable, or money that does not add up."""
+        """The streams that have stopped, and why.
+
+        Unreadable, money that does not add up, or entries that the house has not written.
+        """
         return self._damaged | self.command_handler.streams.stopped
+
+    @property
+    def foreign(self) -> set[str]:
+        """The streams that have stopped because the house has not written all their entries."""
+        return self.command_handler.streams.foreign
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as exits:
@@ -96,13 +124,18 @@ class House:
         exits.enter_context(serving_settings())
         store = self._given_store
         if store is None:
+            refuse_lost_database(self.url, self.state_dir)
             store = await self.runtime.run_blocking(open_store, self.url, serving=True)
             self._own_store = store
             exits.callback(self._close_store)
-        keys = await self.runtime.run_blocking(open_keys, self.state_dir)
+        keys = await self.runtime.run_blocking(open_house_keys, store.database, self.state_dir)
+        store.head_macs = await self.runtime.run_blocking(
+            open_head_macs, store.database, self.state_dir
+        )
         self.checkpoint_signer = CheckpointSigner(store, keys, self.state_dir)
-        # counted before the writer looks for a halt: a release in between must not be missed
-        self._known_releases = await self.runtime.run_blocking(_count_releases, store)
+        await self.runtime.run_blocking(self.checkpoint_signer.load)
+        # read before the writer looks for a halt: a release in between must not be missed
+        self._last_release = await self.runtime.run_blocking(_find_last_release, store)
         self.command_handler = CommandHandler(
             store,
             state_dir=self.state_dir,
@@ -114,12 +147,13 @@ class House:
         self.command_handler.streams.on_written = self._on_written
         self.command_handler.streams.publish = self.feed.publish
         exits.push_async_callback(self._stop)
-        if self.url.startswith(("postgresql:", "postgres:")):
+        if is_postgres_url(self.url):
             listener = NotificationListener(self.url, _RemoteChanges(self))
             exits.push_async_callback(self.runtime.run_blocking, listener.close)
-            self._tasks.append(asyncio.create_task(self._watch_suspension()))
+        if self._given_store is None:
+            self._tasks.append(asyncio.create_task(self._watch_store()))
+        await self._check_heads()
         await self._recover()
-        self._heads = await self.runtime.run_blocking(store.heads)
         for stream in await self.runtime.run_blocking(store.streams):
             with isolate_failures(stream, self._damaged):  # the other tables go on
                 await self._ensure_dealer(stream)
@@ -136,16 +170,20 @@ class House:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _close_store(self) -> None:
-        self._own_store.close()
+        try:
+            self._own_store.close()
+        finally:
+            if failure := self._own_store.database.failure:  # perhaps of the identity store
+                mark_halted(self.state_dir, failure)
 
     async def _close_handler(self) -> None:
         """Write the queued commands, then update statements and sign a last checkpoint."""
         await self.command_handler.close()
         if not self.command_handler.suspension_reason:
             with suppress(ThreediceError):
-                await self.runtime.run_blocking(
-                    self._update_and_sign, self._changed, dict(self._lagging)
-                )
+                self._next_head_check = 0.0
+                changed = self._changed | await self._find_moved_streams()
+                await self.runtime.run_blocking(self._update_and_sign, changed, dict(self.lagging))
 
     async def _recover(self) -> None:
         """Mark tables in mid-round as interrupted, unless this or another server kept serving.
@@ -168,8 +206,52 @@ class House:
         async with self._suspension_lock:
             await self.command_handler.suspension.release(by, reason, recover=self._recover)
             store = self.command_handler.store
-            self._known_releases = await self.runtime.run_blocking(_count_releases, store)
+            self._last_release = await self.runtime.run_blocking(_find_last_release, store)
         self._wake_dealers()
+
+    async def accept_entries(self, stream: str, by: str, reason: str) -> None:
+        """Let a stream go on whose entries the house has not written, after a person's inspection.
+
+        One transaction records it in the house's stream and writes a valid MAC for the head.
+        """
+        streams = self.command_handler.streams
+        if stream not in streams.foreign:
+            raise OperatingFailure(f"{stream} has no foreign entries; there is nothing to release")
+        if not reason.strip():
+            raise InvalidInput("give the reason why the entries are accepted")
+        if cause := self.command_handler.suspension_reason:
+            raise StoreFailed(cause)
+        async with self._signing:  # so that no earlier comparison of heads stops the stream again
+            base, head = await self.runtime.run_blocking(self._find_foreign_entries, stream)
+            event = build_acceptance(stream, base, head, by=by, reason=reason)
+            subject = f"{stream} {head.version} {reason}"
+            if stream == HOUSE_STREAM:  # the record extends the accepted entries
+                await streams.load_accepted(stream, head)
+                await record_release(streams, event, subject)
+            else:
+                await record_release(streams, event, subject, {stream: head})
+                streams.resume_foreign(stream)
+        self._damaged.pop(stream, None)
+        self._changed.add(stream)
+        self.feed.poll_now()
+        self._wake.set()
+        self._wake_dealers()
+
+    def _find_foreign_entries(self, stream: str) -> tuple[Head, Head]:
+        """Return the last head of a stream known to be the house's, and its present head.
+
+        Raises `TamperedData` or `InvariantBroken` unless the entries between the two are a chain,
+        and `EntriesMissing` if entries before them are missing.
+        """
+        store = self.command_handler.store
+        last = base = store.known_heads.get(stream, EMPTY_HEAD)
+        head = store.head(stream)
+        for known in (self.checkpoint_signer.signed_head(stream), base):
+            store.require_extension(stream, head, known)
+        for entry in read_own_entries(store, stream, base, accepted=head):
+            require_next_entry(last, entry)
+            last = Head(entry.version, entry.hash)
+        return base, head
 
     def _wake_dealers(self) -> None:
         for dealer in self.dealers.values():
@@ -227,7 +309,9 @@ class House:
             try:
                 changed |= await self._find_moved_streams()
                 await self._update_streams(changed)
-                self.background_error = "; ".join(self._lagging.values())
+                self.background_error = "; ".join(self.lagging.values())
+                if self.checkpoint_signer.has_rolled_up:
+                    self._wake.set()
             except Exception as error:  # any type: if this task ended, nobody would notice
                 # reported and retried; the log has everything
                 self.background_error = str(error) or type(error).__name__
@@ -244,29 +328,65 @@ class House:
         if now < self._next_head_check:
             return set()
         self._next_head_check = now + CHECKPOINT_SECONDS
-        heads = await self.runtime.run_blocking(self.command_handler.store.heads)
-        moved = {stream for stream, head in heads.items() if self._heads.get(stream) != head}
-        for stream in moved:
-            self.command_handler.streams.mark_changed(stream, heads[stream].version)
+        return await self._check_heads()
+
+    async def _check_heads(self) -> set[str]:
+        """Return the streams whose heads have moved; stop those that are foreign or went back."""
+        streams = self.command_handler.streams
+        async with self._signing:
+            moved, refused = await self.runtime.run_blocking(self._compare_heads)
+            for foreign in refused:
+                streams.stop_foreign(foreign)
+            for stream, head in moved.items():
+                streams.resume_foreign(stream)  # accepted at another server
+                streams.mark_changed(stream, head.version)
+        return set(moved)
+
+    def _compare_heads(self) -> tuple[dict[str, Head], list[ForeignEntries]]:
+        """Return the heads that have moved since the last comparison, and why some are refused."""
+        store, moved, refused = self.command_handler.store, dict[str, Head](), []
+        known, heads = store.known_heads.copy(), store.heads_with_macs()
+        for stream in sorted(heads.keys() | known.keys()):
+            head, mac = heads.get(stream, (EMPTY_HEAD, b""))
+            is_moved = self._heads.get(stream) != (head, mac)
+            last_known = known.get(stream, EMPTY_HEAD)
+            if not is_moved and head == last_known:
+                continue
+            try:
+                store.require_own(stream, head, mac, last_known)
+            except ForeignEntries as foreign:
+                refused.append(foreign)
+            else:
+                if is_moved:
+                    moved[stream] = head
         self._heads = heads
-        return moved
+        return moved, refused
 
     async def _update_streams(self, changed: set[str]) -> None:
         """Update the streams that changed, and retry those that failed before.
 
         A stream that cannot be read or projected does not hold up the others.
         """
-        streams, lagging = changed | self._lagging.keys(), dict[str, str]()
+        streams, lagging = changed | self.lagging.keys(), dict[str, str]()
+        streams -= self.command_handler.streams.foreign
         for stream in streams:
             with isolate_failures(stream, lagging):
                 await self._ensure_dealer(stream)
         if self.command_handler.suspension_reason:
             self._changed |= changed
             return
-        stored = await self.runtime.run_blocking(self._update_and_sign, changed, lagging)
+        async with self._signing:
+            stored = await self.runtime.run_blocking(self._update_and_sign, changed, lagging)
+        if self.checkpoint_signer.foreign.keys() - self.command_handler.streams.foreign:
+            await self._check_heads()
+        for foreign in self.checkpoint_signer.foreign.values():
+            if isinstance(foreign, EntriesMissing):
+                self.command_handler.streams.stop_foreign(foreign)
+        for stream in self.command_handler.streams.foreign:
+            lagging.pop(stream, None)
         for stream, version in stored.items():
             self.command_handler.streams.drop_stored_rows(stream, version)
-        self._lagging = lagging
+        self.lagging = lagging
         for stream in streams - lagging.keys():
             self._damaged.pop(stream, None)
 
@@ -276,43 +396,62 @@ class House:
         Returns the version of each stream up to which its rows are stored now.
         """
         stored: dict[str, int] = {}
-        for stream in sorted((changed | self._lagging.keys()) - lagging.keys()):
+        streams = (changed | self.lagging.keys()) - self.command_handler.streams.foreign
+        for stream in sorted(streams - lagging.keys() - {PEOPLE_STREAM}):
             with isolate_failures(stream, lagging):
                 stored[stream] = update_statements(
                     self.command_handler.store,
                     stream,
                     self.command_handler.streams.games.load_pinned,
+                    self.command_handler.store.own_head(stream).version,
                 )
         if not changed:
+            self.checkpoint_signer.delete_rolled_up()
             return stored
         if self._has_former_views and not lagging:
             delete_former_views(self.command_handler.store)
             self._has_former_views = False
-        self.checkpoint_signer.set_keys(open_keys(self.state_dir))
+        self.checkpoint_signer.set_keys(read_keys(self.state_dir))
         self.checkpoint_signer.create_checkpoint(self.runtime.now())
         return stored
 
-    async def _watch_suspension(self) -> None:
-        """Suspend when another server suspends the database, and resume after its release."""
+    async def _watch_store(self) -> None:
+        """Suspend when the database is lost or another server suspends it; resume with others.
+
+        The command line may release it as well.
+        """
         while not self._closing.is_set():
             with suppress(Exception):  # checked again soon
                 async with self._suspension_lock:
+                    await self.check_storage()
                     await self._check_suspension()
             await self._pause(SUSPENSION_POLL_SECONDS)
 
+    async def check_storage(self) -> None:
+        """Halt the writer if the database file was removed or replaced, or its disk has failed."""
+        try:
+            await self.runtime.run_blocking(self.command_handler.store.check_storage)
+        except StoreFailed as failure:
+            writer = self.command_handler.streams.writer
+            await self.runtime.run_blocking(writer.halt, failure)
+
     async def _check_suspension(self) -> None:
         """Check whether the database was suspended, or released, by another server."""
-        releases = await self.runtime.run_blocking(_count_releases, self.command_handler.store)
-        cause = await self.runtime.run_blocking(self.command_handler.store.suspension_reason)
+        if self.foreign:  # perhaps a person accepts the entries elsewhere
+            self._next_head_check = 0.0
+            self._wake.set()
+        store = self.command_handler.store
+        release = await self.runtime.run_blocking(_find_last_release, store, self._last_release)
+        cause = await self.runtime.run_blocking(store.suspension_reason)
         writer = self.command_handler.streams.writer
         if not self.command_handler.suspension_reason:
-            self._known_releases = releases
+            self._last_release = release
             if cause:
                 writer.suspend(cause)
-        elif not cause and releases > self._known_releases and not writer.halted_by_defect:
+        elif not cause and release > self._last_release and not writer.halted_by_defect:
             with suppress(StoreFailed):  # halted again; needs another release
                 await self.command_handler.suspension.resume(self._recover)
-            self._known_releases = releases
+            self._last_release = release
             self._wake_dealers()
 
     async def _pause(self, seconds: float) -> None:
@@ -321,15 +460,37 @@ class House:
                 await self._closing.wait()
 
     def _reopen_store(self) -> Store:
-        store = self._own_store = open_store(self.url, serving=True)
-        self.checkpoint_signer = CheckpointSigner(store, open_keys(self.state_dir), self.state_dir)
+        """Open the store again; its tables must be there."""
+        if not is_postgres_url(self.url):
+            with suppress(StoreFailed):
+                self._own_store.close()  # which has the serving lock of the file
+        store = self._own_store = open_store(self.url, serving=True, tables="require")
+        try:
+            self.command_handler.streams.require_acknowledged_entries(store)
+            store.head_macs = open_head_macs(store.database, self.state_dir)
+            store.known_heads = self.command_handler.store.known_heads.copy()
+            signer = CheckpointSigner(store, read_keys(self.state_dir), self.state_dir)
+            signer.load()
+        except BaseException:
+            store.close()
+            raise
+        self.checkpoint_signer = signer
         self.feed.set_store(store)
         return store
 
 
-def _count_releases(store: Store) -> int:
-    """Return the number of releases recorded in the house's stream."""
-    return store.head(HOUSE_STREAM).version
+def _find_last_release(store: Store, after: int = 0) -> int:
+    """Return the version of the last release in the house's stream; `after` if none follows it.
+
+    Foreign entries release nothing.
+    """
+    kind, since = tag_of(WritingReleased), after
+    with suppress(ForeignEntries):
+        last = store.own_head(HOUSE_STREAM).version
+        for entry in store.scan(HOUSE_STREAM, since):
+            if entry.kind == kind and entry.version <= last:
+                after = entry.version
+    return after
 
 
 @asynccontextmanager
@@ -366,6 +527,8 @@ class _RemoteChanges:
         for stream, version in versions.items():
             self._house.command_handler.streams.mark_changed(stream, version)
             self._house.note_change(stream, is_urgent=True)
+        if HOUSE_STREAM in versions:  # perhaps a person has accepted foreign entries
+            self._house.refresh_soon()
 
     def _call_soon(self, callback: Callable[[], object]) -> None:
         with suppress(RuntimeError):  # the loop is closed; nothing to notify

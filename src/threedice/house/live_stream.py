@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic
 
-from threedice.errors import InvariantBroken, TamperedData
+from threedice.errors import ForeignEntries, InvariantBroken, TamperedData
 from threedice.house.codec import decode, encode
 from threedice.house.reports.statements import StatementTail
 from threedice.house.stream_state import Fold, State, StreamBalances, encode_state, fold_of
@@ -16,7 +16,7 @@ from threedice.log.entry import EMPTY_HEAD, Entry, Head, extend_stream, hash_ent
 from threedice.log.records import Append, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from threedice.house.events import AnyStreamEvent
     from threedice.log.store import Store
@@ -29,6 +29,9 @@ SNAPSHOT_INTERVAL_ENTRIES: Final = 5_000
 
 SNAPSHOT_BYTES_PER_ENTRY: Final = 200
 """For larger states, one more entry between two snapshots for each of this many bytes."""
+
+
+ENTRIES_PER_READ: Final = 1_000
 
 
 class LiveStream(Generic[State]):
@@ -164,19 +167,58 @@ def require_next_entry(head: Head, entry: Entry) -> None:
         raise InvariantBroken(f"{entry.stream}: version {entry.version} breaks the chain")
 
 
-def load_stream(store: Store, name: str, *, from_snapshot: bool = True) -> LiveStream[Any]:
-    """Load a stream from the store, starting from its snapshot if that is valid."""
-    fold, head_version = fold_of(name), store.head(name).version
+def load_stream(
+    store: Store, name: str, *, from_snapshot: bool = True, accepted: Head | None = None
+) -> LiveStream[Any]:
+    """Load a stream from the store, starting from its snapshot if that is valid.
+
+    Raises `ForeignEntries` unless the house has written its end, or a person has accepted it.
+    """
+    fold = fold_of(name)
     snapshot = _load_snapshot(store, name, fold) if from_snapshot else None
     state, head, at = snapshot or (fold.state_type(), EMPTY_HEAD, 0)
     stream = LiveStream(name, fold, state, head, at, head.version)
-    stream.catch_up(store.scan(name, head.version))
-    if (version := stream.durable_head.version) < head_version:
-        raise TamperedData(
-            f"head of {name}", f"is version {head_version}, its entries end at {version}"
-        )
+    stream.catch_up(read_own_entries(store, name, head, accepted))
     stream.reset_to_durable()
     return stream
+
+
+def read_own_entries(
+    store: Store, name: str, since: Head, accepted: Head | None = None
+) -> Iterator[Entry]:
+    """Yield the entries of a stream after a head, up to one that the house has written.
+
+    The stored head and its MAC are read together, and then only entries up to that head: entries
+    that another server adds meanwhile are read with their own head.
+    """
+    last, head = since, accepted or store.own_head(name)
+    while True:
+        page = store.read(name, last.version, ENTRIES_PER_READ)
+        own = [entry for entry in page if entry.version <= head.version]
+        yield from own
+        if own:
+            last = Head(own[-1].version, own[-1].hash)
+        if len(own) == len(page) == ENTRIES_PER_READ:
+            continue
+        if last != head:
+            store.require_extension(name, head, since)
+            raise TamperedData(
+                f"head of {name}", f"is version {head.version}, its entries end at {last.version}"
+            )
+        if len(own) == len(page):
+            return
+        if accepted or (newer := store.own_head(name)) == head:
+            raise ForeignEntries(name, f"has entries after version {head.version}, its head")
+        head = newer
+
+
+def read_new_entries(store: Store, name: str, since: Head) -> list[Entry]:
+    """Return the entries of a stream after a head, checked as a whole before any is applied."""
+    entries, last = list(read_own_entries(store, name, since)), since
+    for entry in entries:
+        require_next_entry(last, entry)
+        last = Head(entry.version, entry.hash)
+    return entries
 
 
 def _load_snapshot(store: Store, name: str, fold: Fold[State]) -> tuple[State, Head, int] | None:

@@ -1,20 +1,26 @@
-"""Store the names and birth dates of players outside the log's chain, so that they can be erased.
+"""Store names and birth dates outside the log's chain, so that they can be erased.
 
-Log entries contain opaque ids only. After an erasure the player's entries still verify, and no one
-can tell who the player was.
+They are those of players, and of staff by the id of their account. Log entries contain opaque ids
+only. After an erasure the person's entries still verify, and no one can tell who the person was.
 """
 
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from threedice.errors import InvalidInput
 from threedice.names import check_new_id, normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from threedice.log.store import Store
+
+
+MAX_AGE_YEARS: Final = 120
 
 
 class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +41,16 @@ class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return today.year - self.born.year - birthday_ahead
 
 
+def check_birth_date(born: date | None, today: date) -> None:
+    """Raise `InvalidInput` for a date of birth in the future or more than 120 years ago."""
+    age = Person("", born).age(today)
+    if born is not None and (born > today or age is None or age > MAX_AGE_YEARS):
+        raise InvalidInput(
+            f"{born} cannot be a date of birth; it must not be in the future"
+            f" or more than {MAX_AGE_YEARS} years ago"
+        )
+
+
 def save_person(store: Store, player: str, person: Person) -> None:
     """Store a player's name and date of birth."""
     check_new_id(player)
@@ -46,6 +62,12 @@ def load_person(store: Store, player: str) -> Person | None:
     """Load a player's name and date of birth; None if nothing is stored."""
     data = store.person(player)
     return msgspec.json.decode(data, type=Person) if data is not None else None
+
+
+def load_names(store: Store, players: Sequence[str] | None = None) -> dict[str, str]:
+    """Load the stored names of these players, or of everybody, by player."""
+    decode = msgspec.json.Decoder(Person).decode
+    return {player: decode(data).name for player, data in store.people(players).items()}
 
 
 def delete_person(store: Store, player: str) -> bool:

@@ -11,7 +11,7 @@ play.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -24,15 +24,16 @@ from threedice.errors import (
     ThreediceError,
 )
 from threedice.house.commands import InterruptTable
-from threedice.house.events import WritingReleased
+from threedice.house.events import EntriesAccepted, WritingReleased
 from threedice.house.stream_state import HOUSE_STREAM, table_stream
-from threedice.log.records import Acceptance
+from threedice.log.records import Acceptance, HeadConflict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from threedice.house.command_handler import CommandHandler
     from threedice.house.streams import LiveStreams
+    from threedice.log.entry import Head
     from threedice.log.store import Store
 
     RecoveryHook = Callable[[], Awaitable[None]]
@@ -59,6 +60,20 @@ async def interrupt_tables(handler: CommandHandler) -> list[str]:
                 continue  # the last entries are missing, so nothing can be appended
             interrupted.append(table)
     return interrupted
+
+
+def build_acceptance(
+    stream: str, base: Head, head: Head, *, by: str, reason: str
+) -> EntriesAccepted:
+    """Build the event by which a person accepts the entries of a stream after a head."""
+    return EntriesAccepted(
+        stream=stream,
+        first=min(base.version + 1, head.version),
+        version=head.version,
+        hash=head.hash.hex(),
+        reason=reason,
+        by=by,
+    )
 
 
 async def list_tables(handler: CommandHandler) -> list[str]:
@@ -97,7 +112,8 @@ class Suspension:
             raise InvalidInput("give the reason why the house may write again")
         with self._hold_play(cause):
             if self._reopen_store:
-                self._streams.store.close()
+                with suppress(StoreFailed):  # what failed is checked when it is opened again
+                    self._streams.store.close()
                 self._streams.restart(await self._streams.runtime.run_blocking(self._reopen_store))
             else:
                 self._streams.restart(self._streams.store)
@@ -137,20 +153,35 @@ class Suspension:
             raise StoreFailed(halt_reason)
 
     async def _record_release(self, cause: str, by: str, reason: str) -> None:
-        """Append the release to the house's stream; retry if another server appends first."""
         event = WritingReleased(cause=cause, reason=reason, by=by)
-        for _ in range(MAX_RELEASE_ATTEMPTS):
-            (stream,) = streams = await self._streams.get([HOUSE_STREAM])
-            key = f"release {stream.head.version}"
-            command_hash = sha256(f"{key} {cause} {reason}".encode()).digest()
-            result = await self._streams.propose([(event,)], streams, by, key, command_hash).written
-            if isinstance(result, ThreediceError):
-                raise result
-            if isinstance(result, Acceptance):
-                return
-        raise StreamConflict(
-            "other servers kept releasing the house; check whether it is still suspended"
+        await record_release(self._streams, event, f"{cause} {reason}")
+
+
+async def record_release(
+    streams: LiveStreams,
+    event: WritingReleased | EntriesAccepted,
+    subject: str,
+    accepted: Mapping[str, Head] | None = None,
+) -> None:
+    """Append a release to the house's stream; retry if another server appends first.
+
+    The same transaction writes valid MACs for the accepted heads.
+    """
+    for _ in range(MAX_RELEASE_ATTEMPTS):
+        (house,) = await streams.get([HOUSE_STREAM])
+        key = f"release {house.head.version}"
+        command_hash = sha256(f"{key} {subject}".encode()).digest()
+        pending = streams.propose(
+            [(event,)], [house], event.by, key, command_hash, accepted=accepted or {}
         )
+        result = await pending.written
+        if isinstance(result, ThreediceError):
+            raise result
+        if isinstance(result, Acceptance):
+            return
+        if isinstance(result, HeadConflict) and result.stream != HOUSE_STREAM:
+            raise StreamConflict(f"{result.stream} has changed again; inspect it once more")
+    raise StreamConflict("other servers kept releasing; check whether a release is still needed")
 
 
 @contextmanager

@@ -197,14 +197,14 @@ def _evolve_account(account: PlayerAccount, event: AnyStreamEvent, at: int, _ver
     count_event(account.moved_alone, event, at)
 
 
-def _evolve_house_state(house: HouseState, _event: AnyStreamEvent, _at: int, _version: int) -> None:
-    house.releases += 1
+def _evolve_house_state(house: HouseState, event: AnyStreamEvent, _at: int, _version: int) -> None:
+    house.releases += isinstance(event, events.WritingReleased)
 
 
 FOLDS: Final[dict[str, Fold[Any]]] = {
     "table": Fold(
         HouseTable,
-        "tended-4",
+        "table-8",
         msgspec.msgpack.Decoder(HouseTable).decode,
         _evolve_house_table,
         lambda house_table, account: table_balance(house_table.table, account),

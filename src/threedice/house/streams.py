@@ -4,8 +4,8 @@ Each command is decided on the state that the previous command left in memory, w
 the disk, so that many commands share one commit. If a write fails or conflicts, every later
 decision on that stream is invalid too: the stream is reset to its durable state.
 
-A stream whose state and balances disagree stops: its commands are neither written nor acknowledged,
-and it is named in `stopped`.
+A stream whose state and balances disagree stops, as does one whose end the house has not written:
+its commands are neither written nor acknowledged, and it is named in `stopped`.
 
 All state changes happen on one event loop, so nothing is locked. Worker threads read the store, and
 the writer's thread writes to it.
@@ -16,14 +16,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from threedice.errors import BalanceMismatch, InvariantBroken, TamperedData
+from threedice.errors import (
+    BalanceMismatch,
+    ForeignEntries,
+    InvariantBroken,
+    StoreFailed,
+    TamperedData,
+)
 from threedice.house.codec import decode, tag_of
 from threedice.house.events import AnyStreamEvent, TableEstablished
-from threedice.house.live_stream import LiveStream, load_stream
+from threedice.house.live_stream import LiveStream, load_stream, read_new_entries
 from threedice.house.reports.projection import VIEW
 from threedice.house.reports.statements import (
     StatementReader,
@@ -32,7 +39,7 @@ from threedice.house.reports.statements import (
     update_statements,
 )
 from threedice.house.stream_state import GameRegistry, HouseTable
-from threedice.log.entry import Entry, hash_cause
+from threedice.log.entry import Entry, Head, hash_cause
 from threedice.log.records import Acceptance, Append, Proposal, Snapshot
 from threedice.log.writer import Writer, WriteResult
 
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
 
 
 _NO_GAMES: Mapping[str, bytes] = {}
+_NO_HEADS: Mapping[str, Head] = {}
 
 
 class PendingCommand(msgspec.Struct, frozen=True, gc=False):
@@ -68,7 +76,9 @@ class LiveStreams:
         self.store, self.runtime = store, runtime
         self.games = GameRegistry(store)
         self.stopped: dict[str, str] = {}
-        """Streams whose state and balances disagree, and the difference."""
+        """Streams that have stopped, and why: balances that disagree, or foreign entries."""
+        self.foreign: set[str] = set()
+        """Streams that have stopped because the house has not written all their entries."""
         self.on_written: Callable[[PendingCommand], None] = lambda _: None
         self.publish: PublishCallback | None = None
         self._loop = asyncio.get_running_loop()
@@ -124,7 +134,11 @@ class LiveStreams:
 
     async def _load_stream(self, name: str) -> LiveStream[Any]:
         self._changed_while_loading.discard(name)
-        stream = await self.runtime.run_blocking(self._read_from_store, name)
+        try:
+            stream = await self.runtime.run_blocking(self._read_from_store, name)
+        except ForeignEntries as foreign:
+            self.stop_foreign(foreign)
+            raise
         stream.is_stale = name in self._changed_while_loading
         return self.loaded.setdefault(name, stream)
 
@@ -138,7 +152,7 @@ class LiveStreams:
     def _read_tail(self, name: str, head_version: int) -> StatementTail:
         """Store the missing statement rows of a stream, and return the events after them."""
         if not self.writer.halt_reason:
-            update_statements(self.store, name, self.games.load_pinned)
+            update_statements(self.store, name, self.games.load_pinned, head_version)
         stored = self.store.projected_version(VIEW, name)
         tail = StatementTail(name, find_round_at(self.store, name, stored))
         for entry in self.store.scan(name, stored):
@@ -175,9 +189,9 @@ class LiveStreams:
         try:
             while True:
                 stream.is_behind, stream.hinted_version = False, 0
-                after = stream.durable_head.version
+                since = stream.durable_head
                 stream.catch_up(
-                    await self.runtime.run_blocking(self._read_new_entries, stream.name, after)
+                    await self.runtime.run_blocking(self._read_new_entries, stream.name, since)
                 )
                 if not stream.is_behind and stream.hinted_version <= stream.durable_head.version:
                     break
@@ -185,16 +199,41 @@ class LiveStreams:
         except BalanceMismatch as mismatch:
             self.stopped[stream.name] = str(mismatch)
             raise
+        except ForeignEntries as foreign:
+            self.stop_foreign(foreign)
+            raise
         finally:
             stream.refresh_task = None
 
-    def _read_new_entries(self, name: str, after: int) -> list[Entry]:
-        entries = list(self.store.scan(name, after))
+    def _read_new_entries(self, name: str, since: Head) -> list[Entry]:
+        entries = read_new_entries(self.store, name, since)
         for entry in entries:
             if entry.kind == tag_of(TableEstablished):
                 established = cast("TableEstablished", decode(entry))
                 self.games.load_pinned(established.game_hash)
         return entries
+
+    # --- foreign entries ------------------------------------------------------------------------
+
+    def stop_foreign(self, foreign: ForeignEntries) -> None:
+        """Stop a stream because the house has not written its end."""
+        self.stopped.setdefault(foreign.stream, str(foreign))
+        self.foreign.add(foreign.stream)
+
+    def resume_foreign(self, name: str) -> None:
+        """Let a stream be loaded again whose foreign entries a person has accepted."""
+        if name in self.foreign:
+            self.foreign.remove(name)
+            self.stopped.pop(name, None)
+            self.loaded.pop(name, None)
+
+    async def load_accepted(self, name: str, head: Head) -> None:
+        """Load a stream up to a foreign head that a person has accepted."""
+        stream = await self.runtime.run_blocking(
+            partial(load_stream, self.store, name, accepted=head)
+        )
+        self.resume_foreign(name)
+        self.loaded[name] = stream
 
     # --- writing --------------------------------------------------------------------------------
 
@@ -208,6 +247,7 @@ class LiveStreams:
         *,
         games: Mapping[str, bytes] = _NO_GAMES,
         at: int | None = None,
+        accepted: Mapping[str, Head] = _NO_HEADS,
     ) -> PendingCommand:
         """Apply a decision in memory and queue it for writing."""
         timestamp = self.runtime.now() if at is None else at
@@ -222,7 +262,8 @@ class LiveStreams:
             )
             written = self._loop.create_future()
             pending = PendingCommand(written, streams, generations, decision, appends)
-            self.writer.submit(Proposal(account, key, command_hash, appends, games), pending)
+            proposal = Proposal(account, key, command_hash, appends, games, accepted)
+            self.writer.submit(proposal, pending)
         except BaseException as error:
             for stream in streams:
                 stream.is_stale = True  # the memory holds events that will not be written
@@ -268,6 +309,19 @@ class LiveStreams:
         self.writer.resume(store)
         self.store = self.games.store = store
         self.loaded.clear()
+
+    def require_acknowledged_entries(self, store: Store) -> None:
+        """Refuse a reopened store that lacks an entry which this server has acknowledged."""
+        for name, stream in self.loaded.items():
+            if name in self.foreign:
+                continue  # stands still, and the others may go on
+            head = stream.durable_head
+            stored = store.read(name, head.version - 1, 1) if head.version else []
+            if head.version and [Head(each.version, each.hash) for each in stored] != [head]:
+                raise StoreFailed(
+                    f"the database does not hold version {head.version} of {name}, which was"
+                    " acknowledged: it is an older copy or another database; put the right one back"
+                )
 
     async def close(self) -> None:
         """Write the queued commands, save snapshots, and stop; the store stays open."""

@@ -16,7 +16,6 @@ from functools import wraps
 from threading import RLock
 from typing import (
     TYPE_CHECKING,
-    Any,
     Concatenate,
     Final,
     Literal,
@@ -29,19 +28,24 @@ import msgspec
 
 from threedice.errors import OperatingFailure
 from threedice.identity.roles import SECOND
+from threedice.log.record_chain import RecordedTransaction, transact_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from threedice.db import Database, Result, SqlRow, SqlRunner
+    from threedice.db import Database, Result, SqlRunner
     from threedice.identity.authentication.encryption_key import EncryptionKey
     from threedice.identity.authentication.passwords import Argon2Hasher
     from threedice.identity.roles import IdentityPolicy, MicrosecondClock
+    from threedice.log.proof.head_macs import HeadMacs
 
 MAX_STORED_CHANGES: Final = 10_000
 
 MAX_STALENESS_MICROSECONDS: Final = SECOND
 """Time after a poll for which cached tokens are trusted without polling again."""
+
+Transaction = RecordedTransaction
+"""An open transaction, whose changes of rows are recorded in the log."""
 
 AccessChangeKind = Literal["ended", "rotated", "locked", "rights"]
 
@@ -136,18 +140,6 @@ class AccessChanges:
             raise ExceptionGroup("a subscriber to access changes failed", failures)
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    """An open transaction: call it to run a statement; `now` is the time it began."""
-
-    run: SqlRunner
-    now: int
-
-    def __call__(self, sql: str, params: Sequence[Any] = (), /) -> list[SqlRow]:
-        """Run a statement with `?` for each parameter, and return its rows."""
-        return self.run(sql, params)
-
-
 @dataclass(slots=True)
 class IdentityContext:
     """The state that this package shares: database, clock, key, policy, hasher and changes."""
@@ -158,13 +150,13 @@ class IdentityContext:
     policy: IdentityPolicy
     hasher: Argon2Hasher
     access_changes: AccessChanges
+    head_macs: HeadMacs
     poll_hooks: list[Callable[[], None]] = field(default_factory=list)
     """Functions that run at every poll, before changes are delivered."""
 
     def transact(self, work: Callable[[Transaction], Result]) -> Result:
         """Run a durable transaction, then deliver its changes in this process before returning."""
-        now = self.clock()
-        result = self.database.transact(lambda run: work(Transaction(run, now)))
+        result = transact_recorded(self.database, work, now=self.clock(), head_macs=self.head_macs)
         # It is committed. If polling fails, the cache goes stale and is not trusted either.
         with suppress(OperatingFailure):
             self.access_changes.poll()

@@ -25,10 +25,11 @@ from threedice.identity.authentication.devices import forget_devices, trust_firs
 from threedice.identity.authentication.passwords import random_password, validate_password
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import SECOND, Role, validate_roles
-from threedice.names import check_text, is_reserved, skeleton
+from threedice.log.stores import schema
+from threedice.names import check_new_id, check_text, is_reserved, skeleton
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from threedice.db import SqlRow, SqlRunner
     from threedice.identity.access_changes import IdentityContext, Transaction
@@ -74,14 +75,25 @@ class Accounts:
         self._context = context
 
     def add(
-        self, name: str, roles: Iterable[str], *, password: str | None = None, by: str = CONSOLE
+        self,
+        name: str,
+        roles: Iterable[str],
+        *,
+        password: str | None = None,
+        account_id: str = "",
+        by: str = CONSOLE,
     ) -> FirstPassword:
         """Create an account; without a password, generate one that must be changed.
 
         A staff account is disabled until a second administrator confirms it. That administrator
-        gets the password, and the one who asked for the account does not.
+        gets the password, and the one who asked for the account does not. `account_id` is for a
+        player whose id is in the log already, but who has no account any more.
         """
         name, valid_roles = validate_name(name), validate_roles(roles)
+        if account_id:
+            check_new_id(account_id)
+            if valid_roles != ("player",):
+                raise InvalidInput("only players can get an account with an id of the log")
         new = self._prepare_password(password, name, valid_roles)
         alike = skeleton(name)
 
@@ -89,7 +101,9 @@ class Accounts:
             for (other,) in run("SELECT name FROM people_accounts"):
                 if skeleton(other) == alike:
                     raise AccountRefused("taken", f"there is already an account named {other!r}")
-            return _insert_account(run, name, valid_roles, new, by)
+            if run("SELECT 1 FROM people_accounts WHERE id = ?", (account_id,)):
+                raise AccountRefused("taken", f"there is already an account with id {account_id}")
+            return _insert_account(run, name, valid_roles, new, by, account_id)
 
         account = self._context.transact(work)
         return FirstPassword(account, new.plain if account.enabled else "")
@@ -128,12 +142,21 @@ class Accounts:
         )
         return [parse_account(row) for row in rows]
 
+    def player_names(self, accounts: Sequence[str]) -> dict[str, str]:
+        """Return the sign-in names of those of these accounts that are players', unless erased."""
+        marks = ", ".join("?" * len(accounts))
+        sql = f"SELECT id, name FROM people_accounts WHERE roles = 'player' AND id IN ({marks})"
+        rows = self._context.database.query(sql, tuple(accounts)) if accounts else []
+        return {account: name for account, name in rows if name != _erased_name(account)}
+
+    def enabled_players(self) -> dict[str, str]:
+        """Return the sign-in names of the players who may sign in, by account."""
+        sql = "SELECT id, name FROM people_accounts WHERE roles = 'player' AND enabled = 1"
+        return dict(self._context.database.query(sql))
+
     def all(self) -> list[Account]:
         """Return all accounts, sorted by name."""
-        rows = self._context.database.query(
-            f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a ORDER BY a.name"
-        )
-        return [parse_account(row) for row in rows]
+        return list_accounts(self._context.database.query)
 
     @transactional
     def set_roles(
@@ -154,7 +177,7 @@ class Accounts:
             run, account, "roles", new_roles, by
         ):
             return before
-        run("UPDATE people_accounts SET roles = ? WHERE id = ?", (",".join(new_roles), account))
+        run.update(schema.accounts, {"roles": ",".join(new_roles)}, id=account)
         end_account_sessions(run, account)
         detail = f"{','.join(before.roles)} -> {','.join(new_roles)}"
         record_security_event(run, "roles-changed", account, by, detail=detail)
@@ -175,7 +198,7 @@ class Accounts:
             found.enabled or begin_enrolment(run, account, "enabling", found.roles, by)
         ):
             return
-        run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (account,))
+        run.update(schema.accounts, {"enabled": 1}, id=account)
         publish_access_change(run, account, "rights")
         record_security_event(run, "account-enabled", account, by)
 
@@ -185,12 +208,30 @@ class Accounts:
 
         def work(run: Transaction) -> None:
             erase_account_name(run, account)
-            run("UPDATE people_accounts SET password = ? WHERE id = ?", (hashed, account))
+            run.update(schema.accounts, {"password": hashed}, id=account)
             cancel_enrolments(run, account, by)
             record_security_event(run, "account-forgotten", account, by)
 
         self._context.transact(work)
         self._context.database.erase_traces()
+
+    def refuse_forgotten(self, account: str) -> None:
+        """Raise `AccountRefused` if the name of an account was erased."""
+        _refuse_forgotten(self._context.database.query, account)
+
+    @transactional
+    def record_birth_date_change(
+        self, run: Transaction, account: str, *, removed: bool = False, by: str = CONSOLE
+    ) -> None:
+        """Record a change of a birth date, but not the date, which must be erasable.
+
+        The dates themselves are stored with the log (`house.persons`), also those of players
+        without an account. No date is added to a forgotten account.
+        """
+        if not removed:
+            _refuse_forgotten(run, account)
+        detail = "removed" if removed else ""
+        record_security_event(run, "birth-date-changed", account, by, detail=detail)
 
     def reset_password(
         self, account: str, *, password: str | None = None, by: str = CONSOLE
@@ -200,9 +241,10 @@ class Accounts:
         new = self._prepare_password(password, found.name, found.roles)
 
         def work(run: Transaction) -> Account:
-            run(
-                "UPDATE people_accounts SET password = ?, first_until = ? WHERE id = ?",
-                (new.hashed, new.first_until, account),
+            run.update(
+                schema.accounts,
+                {"password": new.hashed, "first_until": new.first_until},
+                id=account,
             )
             end_account_sessions(run, account)
             revoke_account_tokens(run, account, by)
@@ -241,38 +283,57 @@ def generate_password(context: IdentityContext) -> PreparedPassword:
 
 
 def _insert_account(
-    run: Transaction, name: str, roles: tuple[Role, ...], password: PreparedPassword, by: str
+    run: Transaction,
+    name: str,
+    roles: tuple[Role, ...],
+    password: PreparedPassword,
+    by: str,
+    account_id: str = "",
 ) -> Account:
-    id_, role_list = new_id(), ",".join(roles)
-    run(
-        "INSERT INTO people_accounts (id, name, roles, enabled, created, password, first_until)"
-        " VALUES (?, ?, ?, 0, ?, ?, ?)",
-        (id_, name, role_list, run.now, password.hashed, password.first_until),
-    )
+    id_, role_list = account_id or new_id(), ",".join(roles)
+    row = {
+        "id": id_,
+        "name": name,
+        "roles": role_list,
+        "enabled": 0,
+        "created": run.now,
+        "password": password.hashed,
+        "first_until": password.first_until,
+    }
+    run.insert(schema.accounts, row)
     record_security_event(run, "account-added", id_, by, detail=role_list)
     if begin_enrolment(run, id_, "account", roles, by):
-        run("UPDATE people_accounts SET enabled = 1 WHERE id = ?", (id_,))
+        run.update(schema.accounts, {"enabled": 1}, id=id_)
     return fetch_account(run, id_)
 
 
 # --- used by the other modules, inside their transactions ----------------------------------------
 
 
-def disable_account(run: SqlRunner, account: str) -> None:
+def disable_account(run: Transaction, account: str) -> None:
     """Disable an account that is not the last administrator; its sessions and API tokens end."""
     refuse_last_administrator(run, fetch_account(run, account))
-    run("UPDATE people_accounts SET enabled = 0 WHERE id = ?", (account,))
-    run("DELETE FROM people_tokens WHERE account = ?", (account,))
+    run.update(schema.accounts, {"enabled": 0}, id=account)
+    run.delete(schema.tokens, account=account)
     end_account_sessions(run, account)
     forget_devices(run, account)
 
 
-def erase_account_name(run: SqlRunner, account: str) -> None:
+def erase_account_name(run: Transaction, account: str) -> None:
     """Disable an account and erase its name; nobody can sign in as it again."""
     disable_account(run, account)
-    sql = "UPDATE people_accounts SET name = ? WHERE id = ?"
-    run(sql, (f"+{account}", account))  # no valid name starts with "+"
+    run.update(schema.accounts, {"name": _erased_name(account)}, id=account)
     delete_second_factor(run, account)
+
+
+def _erased_name(account: str) -> str:
+    return f"+{account}"  # no valid name starts with "+"
+
+
+def _refuse_forgotten(run: SqlRunner, account: str) -> None:
+    erased = (account, _erased_name(account))
+    if run("SELECT 1 FROM people_accounts WHERE id = ? AND name = ?", erased):
+        raise AccountRefused("forgotten", "this account was forgotten; add a new one instead")
 
 
 def refuse_last_administrator(run: SqlRunner, account: Account) -> None:
@@ -299,27 +360,32 @@ def parse_account(row: SqlRow) -> Account:
     return Account(id_, name, validate_roles(roles.split(",")), bool(enabled), created)
 
 
-def end_account_sessions(run: SqlRunner, account: str) -> int:
+def list_accounts(run: SqlRunner) -> list[Account]:
+    """Return all accounts, sorted by name."""
+    rows = run(f"SELECT {ACCOUNT_COLUMNS} FROM people_accounts a ORDER BY a.name")
+    return [parse_account(row) for row in rows]
+
+
+def end_account_sessions(run: Transaction, account: str) -> int:
     """End all sessions of an account and notify all servers; return the number of sessions."""
-    ended = run("DELETE FROM people_sessions WHERE account = ? RETURNING id", (account,))
+    ended = run.delete(schema.sessions, account=account)
     publish_access_change(run, account, "ended")
     return len(ended)
 
 
 def revoke_account_tokens(run: Transaction, account: str, by: str) -> int:
     """Revoke all API tokens of an account; return how many there were."""
-    sql = "DELETE FROM people_tokens WHERE account = ? RETURNING id, prefix"
-    revoked = run(sql, (account,))
-    for id_, prefix in revoked:
-        publish_access_change(run, account, "ended", id_)
-        record_security_event(run, "token-revoked", account, by, detail=prefix)
+    revoked = run.delete(schema.tokens, account=account)
+    for token in revoked:
+        publish_access_change(run, account, "ended", token["id"])
+        record_security_event(run, "token-revoked", account, by, detail=token["prefix"])
     return len(revoked)
 
 
-def delete_second_factor(run: SqlRunner, account: str) -> None:
+def delete_second_factor(run: Transaction, account: str) -> None:
     """Delete the TOTP secrets and recovery codes of an account."""
-    run("DELETE FROM people_codes WHERE account = ?", (account,))
-    run("DELETE FROM people_recovery WHERE account = ?", (account,))
+    run.delete(schema.codes, account=account)
+    run.delete(schema.recovery, account=account)
 
 
 # --- names, texts and ids ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from threedice.identity.accounts import fetch_account, new_id, validate_text
 from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import AccountRefused, RecordNotFound
 from threedice.identity.roles import STAFF, Role
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow
@@ -64,10 +65,15 @@ class Assignments:
         if role not in assignee.roles:
             raise AccountRefused("roles", f"{assignee.name} does not have the role {role}")
         assignment = Assignment(new_id(), account, table, role, starts, until)
-        run(
-            f"INSERT INTO people_assignments ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-            (assignment.id, account, place, role, starts, until),
-        )
+        row = {
+            "id": assignment.id,
+            "account": account,
+            "place": place,
+            "role": role,
+            "starts": starts,
+            "ends": until,
+        }
+        run.insert(schema.assignments, row)
         publish_access_change(run, account, "rights")
         detail = f"{role} at {place or 'all tables'}"
         record_security_event(run, "assigned", account, by, detail=detail)
@@ -81,7 +87,7 @@ class Assignments:
             raise RecordNotFound("assignment", assignment_id)
         assignment = _parse_assignment(rows[0])
         until = max(assignment.starts, min(assignment.until, run.now))
-        run("UPDATE people_assignments SET ends = ? WHERE id = ?", (until, assignment_id))
+        run.update(schema.assignments, {"ends": until}, id=assignment_id)
         publish_access_change(run, assignment.account, "rights")
         record_security_event(run, "assignment-ended", assignment.account, by)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from threedice.log.stores import schema
+
 if TYPE_CHECKING:
     from threedice.db import Database
     from threedice.identity.access_changes import Transaction
@@ -24,11 +26,13 @@ SecurityEventKind = Literal[
     "account-forgotten",
     "assigned",
     "assignment-ended",
+    "birth-date-changed",
     "code-reset",
     "code-set-up",
     "enrolment-asked",
     "enrolment-confirmed",
     "enrolment-declined",
+    "encryption-key-replaced",
     "display-added",
     "display-revoked",
     "password-changed",
@@ -77,11 +81,17 @@ def record_security_event(
     detail: str = "",
 ) -> None:
     """Append an event in the open transaction."""
-    run(
-        "INSERT INTO people_events (number, at, kind, account, actor, source, detail)"
-        " SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ? FROM people_events",
-        (run.now, kind, account, by, source, detail),
-    )
+    ((latest,),) = run("SELECT coalesce(max(number), 0) FROM people_events")
+    row = {
+        "number": latest + 1,
+        "at": run.now,
+        "kind": kind,
+        "account": account,
+        "actor": by,
+        "source": source,
+        "detail": detail,
+    }
+    run.insert(schema.events, row)
 
 
 class AuditTrail:

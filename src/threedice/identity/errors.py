@@ -27,7 +27,9 @@ SessionReason = Literal["ended", "standing", "enrolled", "not-begun", "recovery"
 
 PasswordReason = Literal["short", "long", "form", "common", "name", "same"]
 
-AccountReason = Literal["taken", "roles", "last-administrator", "second-administrator", "disabled"]
+AccountReason = Literal[
+    "taken", "roles", "last-administrator", "second-administrator", "disabled", "forgotten"
+]
 
 ApprovalReason = Literal[
     "own",

@@ -9,7 +9,14 @@ from typing import Final, Literal, get_args
 from threedice.errors import InvalidInput
 
 Role = Literal[
-    "player", "dealer", "supervisor", "pit-manager", "shift-manager", "auditor", "administrator"
+    "player",
+    "dealer",
+    "game-supervisor",
+    "supervisor",
+    "pit-manager",
+    "shift-manager",
+    "auditor",
+    "administrator",
 ]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)

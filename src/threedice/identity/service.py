@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from threedice.db.old_tables import copy_migrated
 from threedice.db.postgres import IDENTITY_LOCK, PostgresDatabase
 from threedice.db.sqlite import SqliteDatabase
 from threedice.db.urls import MEMORY_URL, find_sqlite_path, is_postgres_url
@@ -18,18 +19,24 @@ from threedice.identity.approval.enrolments import Enrolments
 from threedice.identity.assignments import Assignments
 from threedice.identity.audit_trail import AuditTrail
 from threedice.identity.authentication.displays import Displays
-from threedice.identity.authentication.encryption_key import open_encryption_key
+from threedice.identity.authentication.encryption_key import (
+    KEY_BYTES,
+    EncryptionKey,
+    open_encryption_key,
+)
 from threedice.identity.authentication.passwords import Argon2Cost, Argon2Hasher
 from threedice.identity.authentication.second_factors import SecondFactors
 from threedice.identity.authentication.sessions import Sessions
 from threedice.identity.authentication.sign_in import Authentication, SignInAttempts
 from threedice.identity.authentication.tokens import ApiTokens
 from threedice.identity.roles import IdentityPolicy
+from threedice.log.proof.head_macs import HeadMacs, open_head_macs
+from threedice.log.record_chain import record_existing_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from threedice.db.schema import TablePolicy
+    from threedice.db.schema import Dialect, TablePolicy
     from threedice.identity.roles import MicrosecondClock
 
 
@@ -75,22 +82,55 @@ def open_identity(
     cost: Argon2Cost | None = None,
     policy: IdentityPolicy | None = None,
     tables: TablePolicy = "create",
+    new_key: EncryptionKey | None = None,
 ) -> IdentityService:
     """Open the identity database at a URL, which may be the database of the log.
 
-    The encryption key for stored secrets is a file in the state directory.
+    The encryption key for stored secrets is a file in the state directory; `new_key` is one to be
+    adopted instead because the file is lost.
     """
-    database = _open_database(url)
+    database = open_database(url)
     try:
         database.prepare_tables(tables, needed="people_accounts")
-        key = open_encryption_key(database, state)
-        access_changes = AccessChanges(database, clock)
+        head_macs = open_head_macs(database, state)
+        record_existing_rows(database, head_macs)
+        key = new_key or open_encryption_key(database, state, head_macs)
+        return _make_service(database, key, head_macs, clock, cost, policy)
     except BaseException:
         database.close()
         raise
+
+
+def read_identity(url: str) -> IdentityService:
+    """Open the identity database at a URL to read it; nothing is written, on any disk.
+
+    The tables of an older version are migrated in a copy in memory. Secrets cannot be read.
+    """
+    database = open_database(url, read_only=True)
+    try:
+        dialect: Dialect = "postgresql" if is_postgres_url(url) else "sqlite"
+        if migrated := copy_migrated(database, dialect):
+            database.close()
+            database = migrated
+        nothing = bytes(KEY_BYTES)
+        return _make_service(database, EncryptionKey(nothing), HeadMacs(nothing))
+    except BaseException:
+        database.close()
+        raise
+
+
+def _make_service(
+    database: SqliteDatabase | PostgresDatabase,
+    key: EncryptionKey,
+    head_macs: HeadMacs,
+    clock: MicrosecondClock = utc_now_microseconds,
+    cost: Argon2Cost | None = None,
+    policy: IdentityPolicy | None = None,
+) -> IdentityService:
+    access_changes = AccessChanges(database, clock)
     hasher = Argon2Hasher(cost or Argon2Cost())
     context = IdentityContext(
-        database, clock, key, policy or IdentityPolicy(), hasher, access_changes
+        database, clock, key, policy or IdentityPolicy(), hasher, access_changes, head_macs
     )
     sessions, attempts = Sessions(context), SignInAttempts(context)
     return IdentityService(
@@ -109,7 +149,7 @@ def open_identity(
     )
 
 
-def _open_database(url: str) -> SqliteDatabase | PostgresDatabase:
+def open_database(url: str, *, read_only: bool = False) -> SqliteDatabase | PostgresDatabase:
     """Open a database whose write transactions run one at a time, across all processes.
 
     So a transaction can check a rule and rely on it until the commit, and numbers assigned in
@@ -123,4 +163,4 @@ def _open_database(url: str) -> SqliteDatabase | PostgresDatabase:
         raise InvalidInput(
             "this is not the URL of a database; write sqlite:///PATH or postgresql://..."
         )
-    return SqliteDatabase(path)
+    return SqliteDatabase(path, read_only=read_only)

@@ -5,3 +5,7 @@ proposals of a batch are accepted, and the rows they insert) -> `store` (the log
 `stores` for SQLite and PostgreSQL) -> `writer` (group commit) -> `feed` (subscriptions to streams).
 `proof` holds signing keys, checkpoints, verification and backups.
 """
+
+from threedice.extras import require_extra
+
+require_extra("house", "running a house")

@@ -70,8 +70,18 @@ def resolve_batch(
                 if append.entries:
                     heads[append.stream] = batch.heads[append.stream] = head_after(append)
                     batch.entries.extend(append.entries)
+            batch.heads.update(proposal.accepted)
             batch.games.update(proposal.games)
     return batch
+
+
+def concerned_streams(proposals: Sequence[Proposal]) -> set[str]:
+    """Return the streams whose heads must be the expected ones."""
+    streams = {append.stream for proposal in proposals for append in proposal.appends}
+    for proposal in proposals:
+        if proposal.accepted:
+            streams.update(proposal.accepted)
+    return streams
 
 
 def _find_conflict(proposal: Proposal, heads: dict[str, Head]) -> HeadConflict | None:
@@ -79,6 +89,9 @@ def _find_conflict(proposal: Proposal, heads: dict[str, Head]) -> HeadConflict |
         head = heads.get(append.stream, EMPTY_HEAD)
         if head != append.expected:
             return HeadConflict(append.stream, head)
+    for stream, expected in proposal.accepted.items():
+        if (head := heads.get(stream, EMPTY_HEAD)) != expected:
+            return HeadConflict(stream, head)
     return None
 
 

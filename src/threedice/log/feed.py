@@ -2,8 +2,9 @@
 
 Publications by the writer and notifications from other servers only wake a subscriber. It pulls
 from its own cursor: from the stream's cached recent entries if they reach back far enough,
-otherwise from the store. So a lost notification loses nothing (a slow poll of the heads finds the
-entries), and a slow subscriber costs only its cursor.
+otherwise from the store, and then only entries that the house has written. So a lost notification
+loses nothing (a slow poll of the heads finds the entries), and a slow subscriber costs only its
+cursor.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from threedice.errors import InvariantBroken, OperatingFailure, StoreUnavailable
+from threedice.errors import (
+    ForeignEntries,
+    InvariantBroken,
+    OperatingFailure,
+    StoreUnavailable,
+)
 from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
@@ -172,19 +178,26 @@ class Feed:
             done.exception()  # retrieved here; the waiting subscribers raise it
 
     async def _read_head(self, followed: _FollowedStream, _: int) -> None:
-        head = await self._runtime.run_blocking(self._store.head, followed.stream)
-        followed.set_newest(head.version)
+        heads = await self._runtime.run_blocking(self._heads, [followed.stream])
+        followed.set_newest(heads.get(followed.stream, 0))
 
     async def _read(self, followed: _FollowedStream, after: int) -> list[Entry]:
         news = followed.changed
         entries = await self._runtime.run_blocking(
-            self._store.read, followed.stream, after, self._window
+            self._read_own, followed.stream, after, followed.newest or 0
         )
         _check_contiguous(followed.stream, after, entries)
         if len(entries) < self._window and followed.changed is news:
             followed.hinted = 0  # the store has no more, so the hint was wrong
         followed.add_entries(entries, self._window)
         return entries
+
+    def _read_own(self, stream: str, after: int, newest: int) -> list[Entry]:
+        """Return entries up to a head that the house has written; `newest` is known to be one."""
+        entries = self._store.read(stream, after, self._window)
+        if entries and entries[-1].version > newest:
+            newest = max(newest, self._heads([stream]).get(stream, 0))
+        return [entry for entry in entries if entry.version <= newest]
 
     # --- polling, in case a notification is lost ------------------------------------------------
 
@@ -218,7 +231,12 @@ class Feed:
         return True
 
     def _heads(self, streams: list[str]) -> dict[str, int]:
-        return {stream: self._store.head(stream).version for stream in streams}
+        """Return the versions of streams; those with foreign entries are left out."""
+        versions = {}
+        for stream in streams:
+            with suppress(ForeignEntries):
+                versions[stream] = self._store.own_head(stream).version
+        return versions
 
 
 class _FollowedStream:

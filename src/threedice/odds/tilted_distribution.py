@@ -24,7 +24,7 @@ from importlib import import_module
 from math import ceil, expm1, log, log2, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
-from threedice.errors import InfeasibleComputation, InvalidInput
+from threedice.errors import InfeasibleComputation, MissingExtra
 from threedice.odds.convolution import check_rounds
 from threedice.odds.distribution import negate
 
@@ -64,7 +64,7 @@ class TiltedDistribution:
     """A round's distribution, exponentially tilted: weighted by exp(tilt k) and normalised."""
 
     def __init__(self, one_round: RoundDistribution, tilt: float = 0.0) -> None:
-        np = self.np = require_numpy("very many rounds")
+        np = self.np = require_numpy("a float64 distribution")
         self.one_round, self.tilt = one_round, tilt
         self.lattice_indices = np.array([float(k) for k, _ in one_round.ways])
         self.log_probabilities = np.array(
@@ -202,10 +202,8 @@ def _power_by_squaring(base: Any, exponent: int) -> Any:
 
 
 def require_numpy(purpose: str) -> Any:
-    """Return the numpy module, or raise `InvalidInput` with how to install it."""
+    """Return the numpy module, or raise `MissingExtra`."""
     try:
         return import_module("numpy")
     except ImportError:
-        raise InvalidInput(
-            f"{purpose} need numpy, which is not installed; run pip install 'threedice[sim]'"
-        ) from None
+        raise MissingExtra(purpose, "sim") from None

@@ -48,6 +48,7 @@ def compile_game(book: Rulebook, layout_name: str, readings: Mapping[str, str], 
         felt,
         f"{book.title}, {layout.title}",
         {number: clause.summary for number, clause in book.clauses.items()},
+        book.consolidated,
     )
 
 

@@ -7,7 +7,7 @@ part of a Game's hash.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 
@@ -16,7 +16,16 @@ Citation = (
 )
 """One clause number or several; a clause of another rulebook is written 'book clause'."""
 
-TableRole = Literal["player", "shooter", "dealer", "supervisor", "pit-manager", "shift-manager"]
+TableRole = Literal[
+    "player",
+    "shooter",
+    "dealer",
+    "game-supervisor",
+    "supervisor",
+    "pit-manager",
+    "shift-manager",
+]
+"""A role at a table; `game-supervisor` where a rulebook names one besides the `supervisor`."""
 
 
 class RulebookStruct(
@@ -27,32 +36,37 @@ class RulebookStruct(
     LABELS: ClassVar[frozenset[str]] = frozenset()
 
 
+class RefusingRule(RulebookStruct, frozen=True, kw_only=True):
+    """A rule of several clauses; `refusals` has those that a refusal cites, by its code.
+
+    Other refusals cite all of its clauses. The choice is for readers, and no part of the rules.
+    """
+
+    LABELS: ClassVar[frozenset[str]] = frozenset({"refusals"})
+    clause: Citation
+    refusals: dict[str, Citation] = {}
+
+
 # --- limits -------------------------------------------------------------------------------------
 
 
-class MinimumRule(RulebookStruct, frozen=True, kw_only=True):
-    """The scope of the minimum, and the treatment of a bet below it."""
+class MinimumRule(RefusingRule, frozen=True, kw_only=True):
+    """The scope of the minimum; a bet below it stands if nobody notices."""
 
     scope: Literal["player", "box"]
-    noticed: Literal["increase-or-withdraw"]
-    unnoticed: Literal["stands"]
-    clause: Citation
 
 
-class MaximumRule(RulebookStruct, frozen=True, kw_only=True):
-    """The scope of the maximum, and the treatment of an excess, noticed or not."""
+class MaximumRule(RefusingRule, frozen=True, kw_only=True):
+    """The scope of the maximum, and the treatment of an excess that nobody noticed."""
 
     scope: Literal["player", "box"]
-    noticed: Literal["reject-excess"]
     unnoticed: Literal["pro-rata", "stands"]
-    clause: Citation
 
 
 class DifferentialRule(RulebookStruct, frozen=True, kw_only=True):
     """Pairs of boxes whose totals may differ by at most a stated amount."""
 
     pairs: list[tuple[str, str]]
-    noticed: Literal["reject-excess"]
     unnoticed: Literal["pro-rata", "stands"]
     clause: Citation
 
@@ -61,7 +75,6 @@ class ProRataRule(RulebookStruct, frozen=True, kw_only=True):
     """How the players in a box over its limit share the permitted total."""
 
     method: Literal["floor", "absorb"]
-    round_to: Literal["smallest-chip"]
     never_below_minimum: bool
     exempt_below_minimum: bool
     clause: Citation
@@ -75,7 +88,6 @@ class LimitPolicy(RulebookStruct, frozen=True, kw_only=True):
     maximum: MaximumRule
     clause: Citation
     areas: Literal["shared", "per-area"] = "shared"
-    reject_order: Literal["last-placed-first"] = "last-placed-first"
     differential: DifferentialRule | None = None
     pro_rata: ProRataRule | None = None
 
@@ -99,15 +111,22 @@ StepName = Literal[
 
 
 class Step(RulebookStruct, frozen=True, kw_only=True):
-    """A step of a round: who takes it, the announcement word for word, what makes it valid."""
+    """A step of a round: who takes it, the announcement word for word, what makes it valid.
+
+    `recorded_by` are the roles that may record that the player has taken it. A table that plays
+    without the `equipment` leaves the step out.
+    """
 
     by: list[TableRole]
     clause: Citation
+    recorded_by: list[TableRole] = []
     announces: str = ""
     bell: bool = False
     covered: bool = False
     at_least: int = 1
     as_early_as: StepName | None = None
+    optional: bool = False
+    equipment: list[str] = []
     per: Literal["round", "shooter"] = "round"
 
 
@@ -119,15 +138,13 @@ class Positions(RulebookStruct, frozen=True, kw_only=True):
 
 
 class HandsOff(RulebookStruct, frozen=True, kw_only=True):
-    """When players may handle their chips again once betting is closed."""
+    """Players keep their hands off their chips from the call of the result on."""
 
-    winning: Literal["until-area-paid"]
-    losing: Literal["for-good"]
     clause: Citation
 
 
 class VoidRule(RulebookStruct, frozen=True, kw_only=True):
-    """Whether the bets of a void round are returned or stand."""
+    """Says if the bets of a void round are returned or stand."""
 
     bets: Literal["returned", "stand"]
     clause: Citation
@@ -210,6 +227,13 @@ class Irregularity(RulebookStruct, frozen=True, kw_only=True):
     locks_table: bool = False
     available: Literal["layout", "placed"] | None = None
     covered_dice_stand: bool = False
+    caused_by: StepName | None = None
+    """The step that brings it about: reported earlier in a round, it concerns the one before."""
+    found_until: Literal["last-payment", "next-round", "next-throw", "always"] = "last-payment"
+    """How late it may come to light and still void the round in which it happened."""
+    second_person: Literal["never", "after-call"] = "never"
+    pieces: list[str] = []
+    """The kinds of equipment whose malfunction it is: a report may name a piece of them."""
 
 
 # --- people and equipment -----------------------------------------------------------------------
@@ -222,13 +246,16 @@ ActName = Literal[
     "release-table",
     "operate-equipment",
 ]
+RETIRED_ACTS: Final[tuple[ActName, ...]] = ("operate-equipment",)
+"""Acts of games in old logs. Rulebooks no longer name them: their steps say who takes them."""
 
 
 class ActRule(RulebookStruct, frozen=True, kw_only=True):
-    """The roles that may do an act that is not a step of the round."""
+    """The roles that may do an act that is not a step of the round, and those that record it."""
 
     by: list[TableRole]
     clause: Citation
+    recorded_by: list[TableRole] = []
 
 
 class StandIn(RulebookStruct, frozen=True, kw_only=True):
@@ -239,10 +266,18 @@ class StandIn(RulebookStruct, frozen=True, kw_only=True):
 
 
 class MinimumAge(RulebookStruct, frozen=True, kw_only=True):
-    """The minimum age, and the roles to which it applies."""
+    """The minimum age, the roles to which it applies, and those whose age must be known."""
 
     years: int
     applies_to: list[TableRole]
+    clause: Citation
+    proven: tuple[TableRole, ...] = ("player",)
+
+
+class ApprovalRule(RulebookStruct, frozen=True, kw_only=True):
+    """The roles whose approval counts where an act takes two people."""
+
+    by: list[TableRole]
     clause: Citation
 
 
@@ -254,15 +289,15 @@ class PeopleRules(RulebookStruct, frozen=True, kw_only=True):
     acts: dict[ActName, ActRule]
     titles: dict[TableRole, str] = {}
     stand_in: StandIn | None = None
+    approvals: ApprovalRule | None = None
     minimum_age: MinimumAge | None = None
 
 
 class ChipRules(RulebookStruct, frozen=True, kw_only=True):
-    """The kinds of chips in play, and how a bet is stacked."""
+    """The kinds of chips in play."""
 
     kinds: list[Literal["value", "non-value"]]
     clause: Citation
-    smaller_on_top: bool = False
 
 
 class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
@@ -270,12 +305,8 @@ class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
 
     count: int | None = None
     offered: int | None = None
-    cover: bool | None = None
     sealed: bool | None = None
-    attached: bool | None = None
-    activated: list[Literal["mechanically", "electrically", "electronically"]] = []
     keys: int | None = None
-    entry_keys: int | None = None
     echo: int | None = None
 
 
@@ -290,17 +321,31 @@ class Equipment(RulebookStruct, frozen=True, kw_only=True):
     detail: EquipmentDetail = EquipmentDetail()
 
 
+USUAL_EQUIPMENT: Final = (
+    "tumbler", "cover", "terminal", "lights", "results-display", "bell", "drop-box", "chip-rack",
+    "dice",
+)  # fmt: skip
+"""The kinds of equipment that any table may have, besides those that its rulebook describes."""
+
+
 class OpeningCheck(RulebookStruct, frozen=True, kw_only=True):
-    """A check that must be made before the first round."""
+    """A check that must be made before the first round, and the kinds of equipment it covers.
+
+    With `test`, every light of the layout must have been seen to work in test mode; with `seal`,
+    the number of the seal is compared with the register.
+    """
 
     LABELS: ClassVar[frozenset[str]] = frozenset({"what"})
 
     by: list[TableRole]
     clause: Citation
     what: str = ""
+    pieces: list[str] = []
+    test: bool = False
+    seal: bool = False
 
 
-class ShooterRule(RulebookStruct, frozen=True, kw_only=True):
+class ShooterRule(RefusingRule, frozen=True, kw_only=True):
     """The rules for the player who throws the dice, and for the bet only that player may hold."""
 
     box: str
@@ -309,6 +354,25 @@ class ShooterRule(RulebookStruct, frozen=True, kw_only=True):
     must_bet: bool
     locked: bool
     may_bet_elsewhere: bool
+    at_close: Literal["returned", "refuse"] = "returned"
+
+
+class CorrectionRule(RulebookStruct, frozen=True, kw_only=True):
+    """Says if the payment of a settled bet may be corrected."""
+
+    allowed: bool
+    by: list[TableRole]
+    clause: Citation
+
+
+class DebtRules(RulebookStruct, frozen=True, kw_only=True):
+    """The payments that reduce a player's debt to the house.
+
+    `winnings`: winnings and cash paid in do, and chips up to the debt leave the table only by a
+    supervisor's decision. `none`: only a repayment does.
+    """
+
+    set_off: Literal["winnings", "none"]
     clause: Citation
 
 
@@ -324,6 +388,8 @@ class Conduct(RulebookStruct, frozen=True, kw_only=True):
     equipment: dict[str, Equipment] = {}
     opening: dict[str, OpeningCheck] = {}
     shooter: ShooterRule | None = None
+    corrections: CorrectionRule | None = None
+    debts: DebtRules | None = None
 
 
 def clause_numbers(clause: Citation) -> tuple[str, ...]:

@@ -7,19 +7,25 @@ with each other when it is loaded.
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from threedice.rulebook.boxes import compile_boxes, resolve_conditions, wager_selections
 from threedice.rulebook.compiler import parse_face_names
-from threedice.rulebook.conduct import RulebookStruct, clause_numbers
+from threedice.rulebook.conduct import (
+    RETIRED_ACTS,
+    USUAL_EQUIPMENT,
+    RefusingRule,
+    RulebookStruct,
+    clause_numbers,
+)
+from threedice.rulebook.effective import parse_effective
 from threedice.rulebook.schema import OutcomeClauses, ReadingOption
 from threedice.rulebook.validation import SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from threedice.rulebook.conduct import DifferentialRule
+    from threedice.rulebook.conduct import Citation, DifferentialRule, StepName
     from threedice.rulebook.schema import Rulebook
     from threedice.rulebook.validation import KeyPath
 
@@ -46,6 +52,7 @@ def check_conduct(book: Rulebook, boxes: set[str], file: str) -> None:
     _check_limits(book, boxes, file)
     _check_people(book, boxes, file)
     _check_call(book, file)
+    _check_equipment(book, file)
 
 
 def _check_identity(book: Rulebook, file: str) -> None:
@@ -61,14 +68,18 @@ def _check_identity(book: Rulebook, file: str) -> None:
         raise SourceLocation(file, ("layouts",)).error(
             "there is no layout", "describe at least one"
         )
-    if book.effective:
-        try:
-            datetime.fromisoformat(book.effective)
-        except ValueError:
-            raise SourceLocation(file, ("effective",)).error(
-                f"{book.effective!r} is not a date",
-                "write it as 2023-10-06 or 2023-10-06T08:00:00+08:00",
-            ) from None
+    for key in ("effective", "consolidated"):
+        if text := getattr(book, key):
+            try:
+                parse_effective(text)
+            except ValueError:
+                raise SourceLocation(file, (key,)).error(
+                    f"{text!r} is not a date",
+                    "write it as 2023-10-06 or 2023-10-06T08:00:00+08:00",
+                ) from None
+
+
+_OPTIONAL_STEPS: tuple[StepName, ...] = ("enter-result", "illuminate")
 
 
 def _check_procedure(book: Rulebook, file: str) -> None:
@@ -87,6 +98,11 @@ def _check_procedure(book: Rulebook, file: str) -> None:
             raise step_location.child("at_least").error(
                 "is less than once", "give a number above zero"
             )
+        if (step.optional or step.equipment) and name not in _OPTIONAL_STEPS:
+            raise step_location.child("optional" if step.optional else "equipment").error(
+                f"a round cannot do without {name!r}",
+                f"only {' and '.join(_OPTIONAL_STEPS)} may be optional or need equipment",
+            )
         early = step.as_early_as
         if early and (early not in order or order.index(early) >= order.index(name)):
             raise step_location.child("as_early_as").error(
@@ -103,7 +119,7 @@ def _check_procedure(book: Rulebook, file: str) -> None:
 def _check_limits(book: Rulebook, boxes: set[str], file: str) -> None:
     limits = book.limits
     location = SourceLocation(file, ("limits",), limits.clause)
-    treatments = {limits.minimum.unnoticed, limits.maximum.unnoticed}
+    treatments = {limits.maximum.unnoticed}
     if limits.differential:
         treatments.add(limits.differential.unnoticed)
         _check_pairs(limits.differential, boxes, file)
@@ -129,6 +145,11 @@ def _check_pairs(rule: DifferentialRule, boxes: set[str], file: str) -> None:
 
 def _check_people(book: Rulebook, boxes: set[str], file: str) -> None:
     age, shooter = book.people.minimum_age, book.shooter
+    for act, rule in book.people.acts.items():
+        if act in RETIRED_ACTS:
+            raise SourceLocation(file, ("people", "acts", act), rule.clause).error(
+                "nothing reads this act", "name the roles in by of each step of the procedure"
+            )
     if age and not 0 < age.years < 100:
         path = ("people", "minimum_age", "years")
         raise SourceLocation(file, path, age.clause).error(
@@ -160,6 +181,30 @@ def _check_call(book: Rulebook, file: str) -> None:
             )
 
 
+def _check_equipment(book: Rulebook, file: str) -> None:
+    """Refuse rules about equipment that neither the rulebook nor the usual table has."""
+    known = sorted({*book.equipment, *USUAL_EQUIPMENT})
+    named: list[tuple[KeyPath, Citation, list[str]]] = [
+        *(
+            (("procedure", "steps", name, "equipment"), step.clause, step.equipment)
+            for name, step in book.procedure.steps.items()
+        ),
+        *(
+            (("irregularities", name, "pieces"), rule.clause, rule.pieces)
+            for name, rule in book.irregularities.items()
+        ),
+        *(
+            (("opening", name, "pieces"), check.clause, check.pieces)
+            for name, check in book.opening.items()
+        ),
+    ]
+    for path, clause, kinds in named:
+        for kind in kinds:
+            if kind not in known:
+                location = SourceLocation(file, path, clause)
+                raise location.unknown(f"there is no equipment {kind!r}", kind, known)
+
+
 # --- citations ----------------------------------------------------------------------------------
 
 
@@ -185,6 +230,19 @@ def iter_citations(value: Any, path: KeyPath = ()) -> Iterator[tuple[str, KeyPat
             yield from iter_citations(each, (*path, str(i)))
 
 
+def _check_refusals(value: Any, path: KeyPath, file: str) -> None:
+    """Refuse a refusal that cites a clause which its rule does not cite."""
+    if isinstance(value, RefusingRule):
+        for code, clause in value.refusals.items():
+            for number in set(clause_numbers(clause)) - set(clause_numbers(value.clause)):
+                location = SourceLocation(file, (*path, "refusals", code), number)
+                problem = f"cites {number!r}, which is not among the clauses of the rule"
+                raise location.error(problem, "cite some of those in `clause`")
+    if isinstance(value, RulebookStruct):
+        for name in value.__struct_fields__:
+            _check_refusals(getattr(value, name), (*path, name), file)
+
+
 def check_citations(
     book: Rulebook, numbers_of: Callable[[str], Collection[str] | None], file: str
 ) -> None:
@@ -192,6 +250,7 @@ def check_citations(
 
     `numbers_of` returns the clause numbers of another book, or None if there is no such book.
     """
+    _check_refusals(book, (), file)
     for citation, path in iter_citations(book):
         location = SourceLocation(file, path, citation)
         problem = f"cites {citation!r}, which does not exist"
@@ -203,6 +262,6 @@ def check_citations(
         if number not in clauses:
             raise location.unknown(problem, number, clauses)
     for number, clause in book.clauses.items():
-        if clause.status == "out of scope" and not clause.reason.strip():
+        if clause.status == "excused" and not clause.reason.strip():
             location = SourceLocation(file, ("clauses", number), number)
-            raise location.error("is out of scope without a reason", "add reason")
+            raise location.error("is excused without a reason", "add reason")

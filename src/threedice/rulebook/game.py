@@ -152,6 +152,10 @@ class Game:
     felt: Felt | None = None
     title: str = ""
     summaries: Mapping[str, str] = field(default_factory=dict)
+    consolidated: str = ""
+    """The date of the rulebook's consolidated text, if it has one."""
+    stored: bytes = b""
+    """The canonical bytes from which the game was rebuilt, if it was."""
 
     @property
     def id(self) -> str:
@@ -176,7 +180,7 @@ class Game:
     @cached_property
     def canonical(self) -> bytes:
         """The facts as bytes: sorted keys, no labels, no geometry."""
-        return msgspec.json.encode(
+        return self.stored or msgspec.json.encode(
             to_plain_data(self.facts, include_defaults=False), order="sorted"
         )
 
@@ -208,6 +212,12 @@ class Game:
         """The ends of the table at which each box has an area; a single area has no name."""
         areas = self.facts.areas
         return {box: tuple(areas.get(box, ("",))) for box in self.boxes}
+
+    @cached_property
+    def lamps(self) -> tuple[str, ...]:
+        """The areas of the felt that a result can light, in the order of `boxes`."""
+        boxes = (box.id for box in self.boxes.values() if box.throws == 1)
+        return tuple(f"{box}@{end}" if end else box for box in boxes for end in self.ends[box])
 
     @cached_property
     def working_order(self) -> tuple[str, ...]:
@@ -278,7 +288,7 @@ def _same_selection(box_id: str, boxes: Iterable[str]) -> list[str]:
     return [box for box in boxes if sorted(re.split("[:-]", box)) == parts]
 
 
-_UNORDERED = {"activated", "applies_to", "by", "clause", "displayed", "kinds", "pays", "roles",
+_UNORDERED = {"applies_to", "by", "clause", "displayed", "kinds", "pays", "roles",
               "rule", "supervised_by"}  # fmt: skip
 """Fields whose lists mean the same in any order."""
 
@@ -324,12 +334,43 @@ def _defaults(kind: type[RulebookStruct]) -> dict[str, Any]:
 
 
 def from_canonical(canonical: bytes) -> Game:
-    """Rebuild a Game from stored canonical bytes, which contain neither labels nor the felt."""
+    """Rebuild a Game from stored canonical bytes, which contain neither labels nor the felt.
+
+    Its hash stays that of the bytes, also if they have keys that rulebooks no longer have.
+    """
     try:
-        facts = msgspec.json.decode(canonical, type=GameFacts)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        stored = msgspec.json.decode(canonical, type=dict[str, Any])
+        facts = msgspec.convert(_without_retired_keys(stored), GameFacts)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise InvalidInput(f"these are not the canonical bytes of a game: {error}") from None
-    return Game(facts, build_boxes(facts, {}))
+    return Game(facts, build_boxes(facts, {}), stored=canonical)
+
+
+RETIRED_KEYS = {
+    ("chips",): ("smaller_on_top",),
+    ("limits",): ("reject_order",),
+    ("limits", "minimum"): ("noticed", "unnoticed"),
+    ("limits", "maximum"): ("noticed",),
+    ("limits", "differential"): ("noticed",),
+    ("limits", "pro_rata"): ("round_to",),
+    ("procedure", "hands_off"): ("winning", "losing"),
+    ("equipment", "*", "detail"): ("activated", "attached", "cover", "entry_keys"),
+}
+"""Keys of games in old logs that nothing ever acted on, by the path of their table."""
+
+
+def _without_retired_keys(data: Any, path: tuple[str, ...] = ()) -> Any:
+    """Return the facts of a stored game without the keys that rulebooks no longer have."""
+    if not isinstance(data, dict):
+        return data
+    retired = (
+        RETIRED_KEYS.get(path, RETIRED_KEYS.get((path[0], "*", *path[2:]), ())) if path else ()
+    )
+    return {
+        key: _without_retired_keys(each, (*path, key))
+        for key, each in data.items()
+        if key not in retired
+    }
 
 
 def build_boxes(facts: GameFacts, names: Mapping[str, str]) -> dict[str, Box]:

@@ -87,6 +87,11 @@ def _load(name: str) -> _LoadedRulebook:
 
 
 def _open(source: RulebookSource) -> _LoadedRulebook:
+    return _LoadedRulebook(source, compile_rulebook(source))
+
+
+def compile_rulebook(source: RulebookSource) -> dict[str, Game]:
+    """Compile every layout of a rulebook, and check it under every option of its readings."""
     file = source.file
     check_defaults(source)
     check_wagers(source.book, file)
@@ -102,7 +107,7 @@ def _open(source: RulebookSource) -> _LoadedRulebook:
         check_conduct(book, boxes, file)
 
     check_options(source, check)
-    return _LoadedRulebook(source, games)
+    return games
 
 
 @cache

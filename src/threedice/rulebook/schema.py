@@ -161,7 +161,8 @@ class Reading(RulebookStruct, frozen=True, kw_only=True):
     layouts: list[str] | None = None
 
 
-ClauseStatus = Literal["modelled", "definition", "procedural", "out of scope"]
+ClauseStatus = Literal["modelled", "prompted", "declared", "excused"]
+"""The engine acts on the clause, a screen asks or says it, a page shows it, or it is left out."""
 
 
 class Clause(RulebookStruct, frozen=True, kw_only=True):
@@ -191,4 +192,7 @@ class Rulebook(Conduct, frozen=True, kw_only=True):
     operator: str = ""
     jurisdiction: str = ""
     effective: str = ""
+    """From when the rulebook is in force; empty: always."""
+    consolidated: str = ""
+    """The date of a consolidated text; its clauses may have been in force before."""
     readings: dict[str, Reading] = {}

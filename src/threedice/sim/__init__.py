@@ -3,16 +3,15 @@
 `simulation` is the entry point. It makes a job (`jobs`, with `session_terms` or `table_setup`),
 which `runner` divides into ranges for threads or a cluster; the ranges are played by compiled
 functions (`kernels`) and add up to a tally, from which `studies` computes `estimates`. Needs the
-extra `sim`; importing the package without it raises `MissingExtra`.
+extra `sim`: importing the package without it raises `MissingExtra`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import InvalidInput
+from threedice.extras import require_extra
 
 if TYPE_CHECKING:
     from threedice.sim.estimates import Estimate
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Estimate",
     "FlatStudy",
-    "MissingExtra",
     "SessionStudy",
     "TableStudy",
     "flat_study",
@@ -31,21 +29,7 @@ __all__ = [
 ]
 
 
-class MissingExtra(InvalidInput, ImportError):
-    """A package that the simulation needs is not installed."""
-
-
-def require_modules(modules: tuple[str, ...], extra: str) -> None:
-    """Raise `MissingExtra` unless the modules of an extra are installed."""
-    missing = [module for module in modules if find_spec(module) is None]
-    if missing:
-        raise MissingExtra(
-            f"this needs {' and '.join(missing)}, which is not installed; "
-            f"run pip install 'threedice[{extra}]'"
-        )
-
-
-require_modules(("numpy", "numba"), "sim")
+require_extra("sim", "simulation")
 
 _MODULES = {
     "threedice.sim.simulation": ("flat_study", "session_study", "table_study"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import exp, fsum, lgamma, log, log1p, sqrt
 from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
@@ -13,7 +13,7 @@ from threedice.odds.sessions import session_odds
 from threedice.sim.kernels.sessions import SUMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from threedice.sim.kernels.sessions import HistogramBin
 
@@ -55,6 +55,49 @@ def estimate_proportion(count: int, trials: int) -> Estimate:
     )
     error = sqrt(value * (1 - value) / trials)
     return Estimate(value, error, max(0.0, centre - half_width), min(1.0, centre + half_width))
+
+
+def estimate_proportion_exactly(count: int, trials: int) -> Estimate:
+    """Estimate a probability with the interval of Clopper and Pearson, for rare successes.
+
+    The interval holds the true probability in at least 95 % of all studies, whatever it is.
+
+    >>> none = estimate_proportion_exactly(0, 100)
+    >>> none.low, round(none.high, 5)
+    (0.0, 0.03622)
+    """
+    value = count / trials
+    tail = 0.025
+    low = _bisect(lambda p: 1 - _binomial_cdf(count - 1, trials, p) < tail, value) if count else 0.0
+    high = (
+        1 - _bisect(lambda q: _binomial_cdf(count, trials, 1 - q) < tail, 1 - value)
+        if count < trials
+        else 1.0
+    )
+    return Estimate(value, sqrt(value * (1 - value) / trials), low, high)
+
+
+def _bisect(is_below: Callable[[float], bool], high: float) -> float:
+    """Return the number from 0 to `high` at which a condition that holds at first ends."""
+    low = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return low
+
+
+def _binomial_cdf(successes: int, trials: int, probability: float) -> float:
+    """Return the probability of at most so many successes."""
+    if not 0 < probability < 1:
+        return float(probability <= 0)
+    log_success, log_failure = log(probability), log1p(-probability)
+    return fsum(
+        exp(
+            lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1)
+            + k * log_success + (trials - k) * log_failure
+        )
+        for k in range(successes + 1)
+    )  # fmt: skip
 
 
 def estimate_mean(total: int, squares: int, trials: int, unit: Fraction | int = 1) -> Estimate:

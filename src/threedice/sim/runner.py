@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from threedice.errors import InvalidInput, OperatingFailure, ThreediceError
-from threedice.sim import require_modules
+from threedice.extras import require_extra
 from threedice.sim.jobs import FlatJob, decode_tally, encode_tally, units_per_task
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class ThreadWorkerPool:
 @contextmanager
 def dask_pool(url: str, device: str = "cpu") -> Iterator[WorkerPool]:
     """Provide the workers of a Dask scheduler, such as tcp://host:8786, as a pool."""
-    require_modules(("distributed", "numba"), "cluster")
+    require_extra("cluster", "a Dask cluster")
     import distributed  # noqa: PLC0415
 
     try:

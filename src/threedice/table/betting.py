@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
 
 from threedice.dice import contains
 from threedice.table import commands, events
 from threedice.table.limits import limits_in_force, remaining_room, stake_step
 from threedice.table.rejections import find_rejections
 from threedice.table.rules import (
-    betting_rule,
-    clauses_of,
     handles,
+    optional_second_person,
     refuse,
+    require_approval,
     require_box,
     require_irregularity,
     require_open_betting,
@@ -20,38 +22,39 @@ from threedice.table.rules import (
     require_role,
     require_seat,
     resolve_spot,
+    roles_with_stand_ins,
 )
 
 if TYPE_CHECKING:
     from threedice.rulebook import Box, Game
-    from threedice.rulebook.conduct import Irregularity, ShooterRule
+    from threedice.rulebook.conduct import Irregularity, IrregularityName, ShooterRule
     from threedice.table.events import AnyEvent, BetManner
     from threedice.table.limits import Spot
-    from threedice.table.state import Bet, Round, Shooter, TableState
+    from threedice.table.state import Bet, Placement, Round, Shooter, TableState
 
 _BetCommand = commands.WithdrawBet | commands.RelocationCommand | commands.JudgeLine
+_Relocated = TypeVar("_Relocated", bound=events.ChipsRelocated)
 
 
 @handles(commands.PlaceBet)
 def place_bet(game: Game, state: TableState, command: commands.PlaceBet) -> list[AnyEvent]:
     """Put a player's chips on a box."""
-    current = require_open_betting(game, state)
+    call_rule = game.facts.people.acts.get("call-bet") if command.manner == "call" else None
+    current = require_open_betting(game, state, call_rule)
     _require_manner(game, command)
     box = require_box(game, command.box)
     spot = resolve_spot(game, command.box, command.area)
-    seat = require_seat(game, state, command.player)
-    _require_chips(game, command.amount, seat.colour_value or state.chips[0])
+    seat = require_seat(state, command.player)
+    _require_chips(command.amount, _smallest_chip(state, command.player))
     _require_payable(state, box, command.amount)
     if command.amount > seat.stack:
-        call_rule = game.facts.people.acts.get("call-bet") if command.manner == "call" else None
-        grounds = call_rule or betting_rule(game)
-        raise refuse("bet/stack", grounds, amount=command.amount, stack=seat.stack)
+        raise refuse("bet/stack", call_rule, amount=command.amount, stack=seat.stack)
     manner: BetManner = command.manner
     rule, shooter = game.facts.shooter, state.shooter
     if rule and command.box == rule.box:
-        before = _require_shooter(rule, shooter, command).stake
-        spot, manner = command.box, "shooter"
-        room = limits_in_force(state).for_box(spot).maximum - before
+        _require_shooter(rule, shooter, command)
+        spot, manner, before = command.box, "shooter", 0
+        room = limits_in_force(state).for_box(spot).maximum
     else:
         if rule and shooter and shooter.player == command.player and not rule.may_bet_elsewhere:
             raise refuse("role/not-allowed", rule, role="shooter", allowed="other players")
@@ -80,17 +83,27 @@ def _require_manner(game: Game, command: commands.PlaceBet) -> None:
         if command.by.id == command.player:
             raise refuse("role/same-person", acts["bet-on-behalf"])
         return
+    is_own, call_rule = command.by.id == command.player, acts.get("call-bet")
+    if command.manner == "call" and call_rule and not is_own:
+        recorders = roles_with_stand_ins(game, call_rule.recorded_by)
+        require_role(command.by, recorders, call_rule)
+        return
     require_permission(game, command.by, "call-bet" if command.manner == "call" else "bet")
-    if command.by.id != command.player:
+    if not is_own:
         rule = acts.get("bet-on-behalf")
         allowed = ", ".join(rule.by) if rule else "nobody"
         raise refuse("role/not-allowed", rule, role=command.by.role, allowed=allowed)
 
 
-def _require_chips(game: Game, amount: int, chip: int) -> None:
+def _require_chips(amount: int, chip: int) -> None:
     """Refuse an amount that chips of this value cannot make up."""
     if amount < 1 or amount % chip:
-        raise refuse("bet/amount", game.facts.chips, amount=amount, chip=chip)
+        raise refuse("bet/amount", amount=amount, chip=chip)
+
+
+def _smallest_chip(state: TableState, player: str) -> int:
+    """Return the value of the smallest chip that a player plays with."""
+    return state.seats[player].colour_value or state.chips[0]
 
 
 def _require_payable(state: TableState, box: Box, amount: int) -> None:
@@ -102,15 +115,16 @@ def _require_payable(state: TableState, box: Box, amount: int) -> None:
 
 def _require_shooter(
     rule: ShooterRule, shooter: Shooter | None, command: commands.PlaceBet
-) -> Shooter:
-    """Return the shooter, who alone may place the shooter's bet, before the first throw."""
-    if shooter is None or shooter.player != command.player or command.by.id != command.player:
+) -> None:
+    """Refuse the shooter's bet to others, after the first throw, and once it is placed."""
+    if shooter is None or shooter.player != command.player:
         raise refuse("shooter/only", rule)
     if not shooter.dice:
         raise refuse("shooter/no-dice", rule)
     if shooter.throws:
         raise refuse("shooter/series", rule)
-    return shooter
+    if rule.locked and shooter.stake:
+        raise refuse("bet/locked", rule)
 
 
 def _staked(game: Game, current: Round, spot: Spot, player: str) -> int:
@@ -149,8 +163,8 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     if command.by.id != command.player:
         require_permission(game, command.by, "bet-on-behalf")
     spot = resolve_spot(game, command.box, command.area)
-    bet = _require_bet(game, current, spot, command, command.area)
-    _require_chips(game, amount, _smallest_chip(state, command.player))
+    bet = _require_bet(current, spot, command, command.area)
+    _require_chips(amount, _smallest_chip(state, command.player))
     _require_payable(state, box, bet.total - amount)
     minimum = limits_in_force(state).for_box(command.box).minimum
     total = _staked(game, current, spot, command.player) - amount
@@ -159,31 +173,24 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     return [events.BetWithdrawn(player=command.player, spot=spot, amount=amount, area=command.area)]
 
 
-def _smallest_chip(state: TableState, player: str) -> int:
-    """Return the value of the smallest chip that a player plays with."""
-    return state.seats[player].colour_value or state.chips[0]
-
-
 def _require_handling_allowed(game: Game, state: TableState, box: Box) -> None:
     """Refuse to let a player handle a bet once there is a result, where the rulebook forbids it."""
     hands_off, lost = game.facts.procedure.hands_off, None
-    result = state.round.result or state.round.called if state.round else None
+    result = state.round.called if state.round else None
     if result and not contains(box.wins, result):
         lost = game.facts.irregularities.get("losing-bet-handled")
     if result and (hands_off or lost):
-        raise refuse("betting/closed", tuple(dict.fromkeys(clauses_of(lost, hands_off))))
+        raise refuse("betting/closed", lost, hands_off)
 
 
-def _require_bet(
-    game: Game, current: Round, spot: Spot, command: _BetCommand, area: str = ""
-) -> Bet:
+def _require_bet(current: Round, spot: Spot, command: _BetCommand, area: str = "") -> Bet:
     """Return a player's bet, refusing an amount that it does not hold, or not in the area."""
     bet = current.bets.get(spot, {}).get(command.player)
     staked = bet.total if bet else 0
     if bet and area and 0 < command.amount <= staked:
         staked = sum(each.amount for each in bet.placements if each.area == area)
     if bet is None or not 0 < command.amount <= staked:
-        raise refuse("bet/not-there", betting_rule(game), amount=command.amount, staked=staked)
+        raise refuse("bet/not-there", amount=command.amount, staked=staked)
     return bet
 
 
@@ -210,37 +217,100 @@ def move_chips(game: Game, state: TableState, command: commands.MoveChips) -> li
         raise refuse("bet/position-fixed", positions)
     spot, to_spot = _require_spots(game, command)
     require_role(command.by, command.facts.roles)
-    _require_bet(game, current, spot, command, command.area)
-    return [_move(game, state, command, spot, to_spot)]
+    _require_bet(current, spot, command, command.area)
+    return [_relocate(events.ChipsMoved, game, state, command, spot, to_spot)]
 
 
 @handles(commands.PutBack)
 def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[AnyEvent]:
-    """Put back chips that were moved by accident; a misplaced call bet stays."""
-    rule = require_irregularity(game, "bet-moved")
+    """Put chips where they belong that were moved, or misplaced by the dealer.
+
+    Chips of which no move is recorded are put back if the supervisor says who moved them; once the
+    dice are established, that may take a second person.
+    """
+    irregularities = game.facts.irregularities
+    rule = irregularities.get("bet-moved")
+    if rule is None:
+        grounds = (game.facts.procedure.positions, irregularities.get("bet-misplaced"))
+        raise refuse("irregularity/unknown", *grounds, irregularity="bet-moved")
     current = _require_unsettled(state, command, rule)
     spot, to_spot = _require_spots(game, command)
-    bet = _require_bet(game, current, spot, command)
-    moved = current.moved.get((command.player, to_spot, spot), 0)
-    if any(each.manner == "call" for each in bet.placements) and not moved:
-        raise refuse("bet/call-bet", game.facts.irregularities.get("call-bet-misplaced", rule))
-    if command.amount > moved:
-        raise refuse("bet/not-there", rule, amount=command.amount, staked=moved)
-    _require_bet(game, current, spot, command, command.area)
-    return [_move(game, state, command, spot, to_spot)]
+    bet = _require_bet(current, spot, command, command.area)
+    chips = [each for each in reversed(bet.placements) if command.area in ("", each.area)]
+    movable = [each for each in chips if _may_be_put_back(game, command, each, to_spot)]
+    movable.sort(key=lambda each: each.origin != to_spot)  # recorded moves first
+    available = sum(each.amount for each in movable)
+    if command.amount > available:
+        if any(each.manner == "call" for each in chips if each not in movable):
+            raise refuse("bet/call-bet", irregularities.get("call-bet-misplaced", rule))
+        raise refuse("bet/not-there", rule, amount=command.amount, staked=available)
+    put_back = _relocate(events.ChipsPutBack, game, state, command, spot, to_spot)
+    second = optional_second_person(game, command, rule)
+    recorded = sum(each.amount for each in movable if each.origin == to_spot)
+    if rule.second_person == "after-call" and current.is_established and command.amount > recorded:
+        second = require_approval(game, command.by, second, rule)
+    put_back = msgspec.structs.replace(
+        put_back, moved_by=command.moved_by or None, approved_by=second
+    )
+    parts = _take(movable, command.amount)
+    if parts == _take(chips, command.amount):
+        return [put_back]
+    return [
+        msgspec.structs.replace(put_back, number=number, amount=amount)
+        for number, amount in parts.items()
+    ]
+
+
+_MISPLACEMENTS: Final[dict[str, IrregularityName]] = {
+    "behalf": "bet-misplaced",
+    "call": "call-bet-misplaced",
+}
+"""The irregularity of a bet that the dealer put in the wrong place, by its manner."""
+
+
+def _may_be_put_back(
+    game: Game, command: commands.PutBack, placement: Placement, to_spot: Spot
+) -> bool:
+    """Return whether chips were moved from a spot, or misplaced by the dealer in a way to undo.
+
+    Of chips that the dealer placed, no word of the dealer's moving them counts: only the rule on
+    their misplacement does.
+    """
+    if command.moved_by == "patron" or placement.origin == to_spot:
+        return True
+    misplacement = _MISPLACEMENTS.get(placement.manner)
+    rule = game.facts.irregularities.get(misplacement) if misplacement else None
+    return rule.consequence == "put-back" if rule else bool(command.moved_by)
+
+
+def _take(placements: list[Placement], amount: int) -> dict[int, int]:
+    """Return the amounts by placement number that make up an amount, taken in this order."""
+    parts: dict[int, int] = {}
+    for each in placements:
+        taken = min(each.amount, amount)
+        if taken:
+            parts[each.number] = parts.get(each.number, 0) + taken
+        amount -= taken
+    return parts
 
 
 @handles(commands.JudgeLine)
 def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> list[AnyEvent]:
-    """Record whether chips that touch a line count as a bet, until settlement begins."""
+    """Record whether chips that touch a line count as a bet, until settlement begins.
+
+    Once the dice are established, rejecting them may take a second person.
+    """
     rule = require_irregularity(game, "bet-on-line")
     current = _require_unsettled(state, command, rule)
     box = require_box(game, command.box)
     spot = resolve_spot(game, command.box, command.area)
-    bet = _require_bet(game, current, spot, command, command.area)
+    bet = _require_bet(current, spot, command, command.area)
+    second = optional_second_person(game, command, rule)
     if not command.accepted:
-        _require_chips(game, command.amount, _smallest_chip(state, command.player))
+        _require_chips(command.amount, _smallest_chip(state, command.player))
         _require_payable(state, box, bet.total - command.amount)
+        if rule.second_person == "after-call" and current.is_established:
+            second = require_approval(game, command.by, second, rule)
     return [
         events.LineJudged(
             player=command.player,
@@ -249,6 +319,7 @@ def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> li
             accepted=command.accepted,
             by=command.by,
             area=command.area,
+            approved_by=second,
         )
     ]
 
@@ -273,20 +344,19 @@ def _require_spots(game: Game, command: commands.RelocationCommand) -> tuple[Spo
     return spot, resolve_spot(game, command.to_box, command.to_area)
 
 
-def _move(
+def _relocate(
+    kind: type[_Relocated],
     game: Game,
     state: TableState,
     command: commands.RelocationCommand,
     spot: Spot,
     to_spot: Spot,
-) -> AnyEvent:
+) -> _Relocated:
     """Return the move, refusing an amount that chips cannot make up or either box cannot pay."""
-    _require_chips(game, command.amount, state.chips[0])
+    _require_chips(command.amount, state.chips[0])
     for box in (command.box, command.to_box):
         _require_payable(state, game.boxes[box], command.amount)
-    is_move = isinstance(command, commands.MoveChips)
-    moved = events.ChipsMoved if is_move else events.ChipsPutBack
-    return moved(
+    return kind(
         player=command.player,
         spot=spot,
         to_spot=to_spot,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from threedice.facts import STAFF
 from threedice.names import skeleton
 from threedice.table import commands, events
+from threedice.table.debts import require_release, set_off_payments
 from threedice.table.rules import (
     handles,
     optional_second_person,
     refuse,
+    require_age,
     require_role,
     require_seat,
 )
@@ -26,32 +28,34 @@ if TYPE_CHECKING:
 def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEvent]:
     """Give a player chips for cash or for money from the player's account."""
     _require_player_or_staff(command.by, command.player)
-    age = game.facts.people.minimum_age
-    if age and "player" in age.applies_to and (command.age_years or 0) < age.years:
-        raise refuse("player/age", age, years=age.years)
+    require_age(game, "player", command.age_years)
     seat = state.seats.get(command.player)
     if seat is None:
         _require_distinct_player(state, command.player)
     chip = seat.colour_value if seat else 0
-    _require_chips(game, command.amount, chip or state.chips[0])
+    require_chip_multiple(command.amount, chip or state.chips[0])
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
-    by, second = _two_people(command)
+    by, second = _two_people(game, command)
     player, amount, source = command.player, command.amount, command.source
-    return [events.BoughtIn(player=player, amount=amount, source=source, by=by, approved_by=second)]
+    bought = events.BoughtIn(player=player, amount=amount, source=source, by=by, approved_by=second)
+    cash = {player: amount} if source == "cash" else {}
+    return [bought, *set_off_payments(game, state, cash, "buy-in")]
 
 
 @handles(commands.CashOut)
 def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[AnyEvent]:
     """Let a player take chips away, or pay their value into the player's account."""
     _require_player_or_staff(command.by, command.player)
-    seat = require_seat(game, state, command.player)
-    _require_stack(game, seat, command.amount)
+    seat = require_seat(state, command.player)
+    _require_stack(seat, command.amount)
     leaving = command.amount == seat.stack and not seat.at_risk
     chip = 0 if leaving else seat.colour_value
-    _require_chips(game, command.amount, chip or state.chips[0])
-    by, second = _two_people(command)
+    require_chip_multiple(command.amount, chip or state.chips[0])
+    by, second = _two_people(game, command)
     player, amount, to = command.player, command.amount, command.to
+    if require_release(game, state, player, amount, command.by, second):
+        by = command.by
     cashed = events.CashedOut(player=player, amount=amount, to=to, by=by, approved_by=second)
     if leaving and seat.colour:
         return [events.ColouredUp(player=command.player), cashed]
@@ -59,14 +63,14 @@ def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[A
 
 
 @handles(commands.ChangeChips)
-def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
+def change_chips(_: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
     """Change a player's chips into one denomination of the same value."""
     require_role(command.by, command.facts.roles)
-    seat = require_seat(game, state, command.player)
+    seat = require_seat(state, command.player)
     if command.into not in state.chips:
-        raise refuse("chips/amount", game.facts.chips, amount=command.into, chip=state.chips[0])
-    _require_chips(game, command.amount, command.into)
-    _require_stack(game, seat, command.amount)
+        raise refuse("chips/amount", amount=command.into, chip=state.chips[0])
+    require_chip_multiple(command.amount, command.into)
+    _require_stack(seat, command.amount)
     return [events.ChipsChanged(player=command.player, amount=command.amount, into=command.into)]
 
 
@@ -78,10 +82,10 @@ def repay_debt(game: Game, state: TableState, command: commands.RepayDebt) -> li
     if not 0 < command.amount <= owing:
         raise refuse("debt/amount", player=command.player, owing=owing, amount=command.amount)
     if command.source == "stack":
-        seat = require_seat(game, state, command.player)
-        _require_chips(game, command.amount, seat.colour_value or state.chips[0])
-        _require_stack(game, seat, command.amount)
-    by, second = _two_people(command)
+        seat = require_seat(state, command.player)
+        require_chip_multiple(command.amount, seat.colour_value or state.chips[0])
+        _require_stack(seat, command.amount)
+    by, second = _two_people(game, command)
     player, amount, source = command.player, command.amount, command.source
     return [
         events.DebtRepaid(player=player, amount=amount, source=source, by=by, approved_by=second)
@@ -95,7 +99,7 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
     rule = game.facts.chips
     if "non-value" not in rule.kinds:
         raise refuse("chips/no-colours", rule)
-    seat = require_seat(game, state, command.player)
+    seat = require_seat(state, command.player)
     alike = skeleton(command.colour)
     if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
         raise refuse("chips/colour-taken", rule, colour=command.colour)
@@ -115,7 +119,7 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
 def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list[AnyEvent]:
     """Change a player's colour back into value chips."""
     require_role(command.by, command.facts.roles)
-    seat = require_seat(game, state, command.player)
+    seat = require_seat(state, command.player)
     if not seat.colour:
         raise refuse("chips/no-colours", game.facts.chips)
     if seat.at_risk:
@@ -124,36 +128,37 @@ def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list
 
 
 @handles(commands.FillFloat)
-def fill_float(_game: Game, state: TableState, command: commands.FillFloat) -> list[AnyEvent]:
+def fill_float(game: Game, state: TableState, command: commands.FillFloat) -> list[AnyEvent]:
     """Add chips from the vault to the float."""
     require_role(command.by, command.facts.roles)
     require_chip_multiple(command.amount, state.chips[0])
-    second = optional_second_person(command)
+    second = optional_second_person(game, command)
     return [events.FloatFilled(amount=command.amount, by=command.by, approved_by=second)]
 
 
 @handles(commands.CreditFloat)
-def credit_float(_game: Game, state: TableState, command: commands.CreditFloat) -> list[AnyEvent]:
+def credit_float(game: Game, state: TableState, command: commands.CreditFloat) -> list[AnyEvent]:
     """Return chips from the float to the vault."""
     require_role(command.by, command.facts.roles)
     require_chip_multiple(command.amount, state.chips[0])
     if command.amount > state.float_amount:
         raise refuse("float/amount", float=state.float_amount, amount=command.amount)
-    second = optional_second_person(command)
+    second = optional_second_person(game, command)
     return [events.FloatCredited(amount=command.amount, by=command.by, approved_by=second)]
 
 
 def require_chip_multiple(amount: int, chip: int, minimum: int = 1) -> None:
-    """Refuse an amount for the float that is too small or not a multiple of the smallest chip."""
+    """Refuse an amount that is too small or cannot be made in chips of this value."""
     if amount < minimum or amount % chip:
         raise refuse("chips/amount", amount=amount, chip=chip)
 
 
 def _two_people(
+    game: Game,
     command: commands.BuyIn | commands.CashOut | commands.RepayDebt,
 ) -> tuple[Actor | None, Actor | None]:
     """Return the sender and the second person, who are recorded only together."""
-    second = optional_second_person(command)
+    second = optional_second_person(game, command)
     return (command.by, second) if second else (None, None)
 
 
@@ -170,11 +175,6 @@ def _require_distinct_player(state: TableState, player: str) -> None:
             raise refuse("player/looks-alike", player=player, other=other)
 
 
-def _require_chips(game: Game, amount: int, chip: int) -> None:
-    if amount < 1 or amount % chip:
-        raise refuse("chips/amount", game.facts.chips, amount=amount, chip=chip)
-
-
-def _require_stack(game: Game, seat: TableSeat, amount: int) -> None:
+def _require_stack(seat: TableSeat, amount: int) -> None:
     if amount > seat.stack:
-        raise refuse("chips/stack", game.facts.chips, amount=amount, stack=seat.stack)
+        raise refuse("chips/stack", amount=amount, stack=seat.stack)

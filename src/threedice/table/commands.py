@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 import msgspec
 
-from threedice.facts import DEALERS, MANAGERS, STAFF, SUPERVISORS, CommandFacts
+from threedice.facts import (
+    APPROVERS,
+    DEALERS,
+    MANAGERS,
+    ROUND_STAFF,
+    STAFF,
+    SUPERVISORS,
+    CommandFacts,
+)
 from threedice.money import Currency, RequestedAmount
 from threedice.names import OptionalPlayerId, ValidPlayerId
 from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
@@ -19,7 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ShortText = Annotated[str, msgspec.Meta(max_length=100)]
+RequiredText = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 LongText = Annotated[str, msgspec.Meta(max_length=2000)]
+
+Mover = Literal["dealer", "patron"]
+"""The person who moved a player's chips by accident: the dealer, or another patron."""
 
 
 class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -43,8 +55,25 @@ class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 class StepCommand(TableCommand, frozen=True, kw_only=True):
     """Base of the commands that take a step of the procedure; dealers take most of them."""
 
-    facts = CommandFacts(DEALERS, "deal", automatic="house")
+    facts = CommandFacts((*DEALERS, "game-supervisor"), "deal", automatic="house")
     step: ClassVar[StepName]
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the sender records that another person took the step."""
+        return False
+
+
+class ShooterCommand(StepCommand, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of the steps of the shooter; `player` names them if the dealer records the step."""
+
+    facts = CommandFacts(("player", *DEALERS), "play", as_shooter=True, automatic="player")
+    player: OptionalPlayerId = ""
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if the sender records that another person took the step."""
+        return self.player not in ("", self.by.id)
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -53,7 +82,9 @@ class StepCommand(TableCommand, frozen=True, kw_only=True):
 class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
     """Open a table with its float, chips and limits; a second person must approve new terms."""
 
-    facts = CommandFacts(STAFF, "manage", second_person="approved_by", alone="approved-terms")
+    facts = CommandFacts(
+        STAFF, "manage", second_person="approved_by", alone="approved-terms", while_closed=True
+    )
     table: ShortText
     currency: Currency
     mode: LimitMode
@@ -64,10 +95,22 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
 
 
 class PassCheck(TableCommand, frozen=True, kw_only=True, tag="PassCheck"):
-    """Record that an opening check was made and passed."""
+    """Record that an opening check was made and passed; `seal` is the number of the seal seen."""
 
     facts = CommandFacts(STAFF, "deal")
     check: ShortText
+    seal: ShortText | msgspec.UnsetType = msgspec.UNSET
+    note: LongText | msgspec.UnsetType = msgspec.UNSET
+
+
+class FailCheck(TableCommand, frozen=True, kw_only=True, omit_defaults=True, tag="FailCheck"):
+    """Record that an opening check was made and failed, and by which piece of equipment."""
+
+    facts = CommandFacts(STAFF, "deal", automatic="house", between_rounds=True)
+    check: ShortText
+    piece: RequiredText
+    reason: LongText
+    seal: ShortText = ""
 
 
 class SetLimits(TableCommand, frozen=True, kw_only=True, tag="SetLimits"):
@@ -119,11 +162,141 @@ class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
     approved_by: OptionalActor = msgspec.UNSET
 
 
-class ReleaseTable(TableCommand, frozen=True, kw_only=True, tag="ReleaseTable"):
-    """Unlock the table after a malfunction has been dealt with."""
+ReleaseRemedy = Literal["rectified", "substitute-procedure"]
+"""Why a locked table may be played on again: the fault is mended, or play goes on without it."""
+
+
+class ReleaseTable(TableCommand, frozen=True, kw_only=True, omit_defaults=True, tag="ReleaseTable"):
+    """Unlock the table after a malfunction was rectified, or under a substitute procedure.
+
+    With a `cause`, the table stays locked for its other causes.
+    """
 
     facts = CommandFacts(SUPERVISORS, "manage")
     reason: LongText
+    remedy: ReleaseRemedy = "rectified"
+    cause: IrregularityName | msgspec.UnsetType = msgspec.UNSET
+
+
+# --- equipment ----------------------------------------------------------------------------------
+
+
+class Die(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A die of a set."""
+
+    serial: RequiredText
+    colour: ShortText = ""
+
+
+class EquipmentCommand(TableCommand, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of the commands about equipment; a table that the house deals has none."""
+
+    facts = CommandFacts(
+        SUPERVISORS, "manage", automatic="house", while_closed=True, between_rounds=True
+    )
+
+
+class RegisterPiece(EquipmentCommand, frozen=True, kw_only=True, tag="RegisterPiece"):
+    """Enter a piece of equipment, or a set of dice, into the table's register."""
+
+    piece: RequiredText
+    kind: RequiredText
+    serial: ShortText = ""
+    seal: ShortText = ""
+    dice: Annotated[list[Die], msgspec.Meta(max_length=20)] = []
+
+
+class OmitEquipment(EquipmentCommand, frozen=True, kw_only=True, tag="OmitEquipment"):
+    """Set the table up without an optional kind of equipment, and without the steps with it."""
+
+    kind: RequiredText
+
+
+class ReplacePiece(EquipmentCommand, frozen=True, kw_only=True, tag="ReplacePiece"):
+    """Put a piece of equipment out of use and another of the same kind in its place."""
+
+    piece: RequiredText
+    replacement: RequiredText
+    reason: LongText
+    serial: ShortText = ""
+    seal: ShortText = ""
+
+
+class ReleasePiece(EquipmentCommand, frozen=True, kw_only=True, tag="ReleasePiece"):
+    """Return a faulty piece to use, or play on without it under a substitute procedure."""
+
+    piece: RequiredText
+    reason: LongText
+    remedy: ReleaseRemedy = "rectified"
+
+
+class InstallDice(EquipmentCommand, frozen=True, kw_only=True, tag="InstallDice"):
+    """Put a set of dice into play; `seen` is the seal it had, `seal` the one it lies under now."""
+
+    piece: RequiredText
+    seen: ShortText = ""
+    seal: ShortText = ""
+
+
+class InspectDice(EquipmentCommand, frozen=True, kw_only=True, tag="InspectDice"):
+    """Record the inspection of a set of dice, and which of its dice, by number, are damaged."""
+
+    piece: RequiredText
+    good: bool
+    damaged: Annotated[list[int], msgspec.Meta(max_length=20)] = []
+    note: LongText = ""
+
+
+class RemoveDice(EquipmentCommand, frozen=True, kw_only=True, tag="RemoveDice"):
+    """Take a set of dice out of play; `seal` is the one under which it is kept."""
+
+    piece: RequiredText
+    reason: LongText = ""
+    seal: ShortText = ""
+
+
+class DestroyDice(EquipmentCommand, frozen=True, kw_only=True, tag="DestroyDice"):
+    """Destroy a set of dice in the presence of a second person."""
+
+    facts = CommandFacts(
+        SUPERVISORS,
+        "nobody",
+        second_person="approved_by",
+        automatic="house",
+        while_closed=True,
+        between_rounds=True,
+    )
+    piece: RequiredText
+    approved_by: Actor
+
+
+class TrialCommand(EquipmentCommand, frozen=True, kw_only=True):
+    """Base of the commands of the test mode; those who may operate the equipment send them."""
+
+    facts = CommandFacts(
+        ROUND_STAFF, "deal", automatic="house", while_closed=True, between_rounds=True
+    )
+
+
+class StartTest(TrialCommand, frozen=True, kw_only=True, tag="StartTest"):
+    """Switch the terminal to test mode; no round starts until the test is ended."""
+
+
+class EnterTrial(TrialCommand, frozen=True, kw_only=True, tag="EnterTrial"):
+    """Press keys and Enter in test mode, and say what was seen.
+
+    `lit` are the areas that lit up, `echo` the keys that the terminal showed and `display` the dice
+    that the results display showed; unset, nobody looked.
+    """
+
+    keys: Annotated[list[int], msgspec.Meta(max_length=20)]
+    lit: Annotated[list[ShortText], msgspec.Meta(max_length=1000)] = []
+    echo: Annotated[list[int], msgspec.Meta(max_length=20)] | msgspec.UnsetType = msgspec.UNSET
+    display: Annotated[list[int], msgspec.Meta(max_length=20)] | msgspec.UnsetType = msgspec.UNSET
+
+
+class EndTest(TrialCommand, frozen=True, kw_only=True, tag="EndTest"):
+    """Switch the terminal back from test mode."""
 
 
 # --- chips --------------------------------------------------------------------------------------
@@ -270,18 +443,44 @@ class MoveChips(RelocationCommand, frozen=True, kw_only=True, tag="MoveChips"):
 
 
 class PutBack(RelocationCommand, frozen=True, kw_only=True, tag="PutBack"):
-    """Put back chips that were moved by accident."""
+    """Put chips that were moved or misplaced by accident where they belong.
+
+    `moved_by` says who moved them, if no move was recorded. Once the dice are called, that may need
+    a second person.
+    """
+
+    facts = CommandFacts(
+        STAFF,
+        "deal",
+        second_person="approved_by",
+        alone="by-rulebook",
+        automatic="house",
+        concerns_round=True,
+    )
+    moved_by: Mover | msgspec.UnsetType = msgspec.UNSET
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
-    """Decide whether chips that touch a line count as a bet in the box."""
+    """Decide whether chips that touch a line count as a bet in the box.
 
-    facts = CommandFacts(STAFF, "deal", automatic="house")
+    Once the dice are called, rejecting them may need a second person.
+    """
+
+    facts = CommandFacts(
+        STAFF,
+        "deal",
+        second_person="approved_by",
+        alone="by-rulebook",
+        automatic="house",
+        concerns_round=True,
+    )
     player: ValidPlayerId
     box: BoxId
     amount: RequestedAmount
     accepted: bool
     area: ShortText = ""
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 # --- the round ----------------------------------------------------------------------------------
@@ -295,10 +494,9 @@ class OfferDice(StepCommand, frozen=True, kw_only=True, tag="OfferDice"):
     player: ValidPlayerId
 
 
-class ChooseDice(StepCommand, frozen=True, kw_only=True, tag="ChooseDice"):
-    """Choose dice, by number, from the dice offered."""
+class ChooseDice(ShooterCommand, frozen=True, kw_only=True, tag="ChooseDice"):
+    """Choose dice, by number, from the dice offered; the dealer may record the choice."""
 
-    facts = CommandFacts(("player",), "play", as_shooter=True)
     step = "choose-dice"
     dice: list[int]
 
@@ -322,10 +520,9 @@ class Tumble(StepCommand, frozen=True, kw_only=True, tag="Tumble"):
     times: Annotated[int, msgspec.Meta(ge=-1000, le=1000)]
 
 
-class Throw(StepCommand, frozen=True, kw_only=True, tag="Throw"):
-    """Throw the dice."""
+class Throw(ShooterCommand, frozen=True, kw_only=True, tag="Throw"):
+    """Throw the dice; the dealer may record the shooter's throw."""
 
-    facts = CommandFacts(("player", *DEALERS), "play", as_shooter=True, automatic="player")
     step = "throw"
 
 
@@ -378,15 +575,25 @@ class PayWinners(StepCommand, frozen=True, kw_only=True, tag="PayWinners"):
 
 
 class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
-    """Report an irregularity: known dice, affected rounds, a second person where required."""
+    """Report an irregularity: known dice, affected rounds, a second person where required.
 
-    facts = CommandFacts(STAFF, "deal", second_person="approved_by", alone="by-rulebook")
+    `piece` names the piece of equipment that malfunctions.
+    """
+
+    facts = CommandFacts(
+        ROUND_STAFF,
+        "deal",
+        second_person="approved_by",
+        alone="by-rulebook",
+        concerns_round=True,
+    )
     irregularity: IrregularityName
     player: OptionalPlayerId = ""
     known: list[int] = []
     rounds: list[int] = []
     note: LongText = ""
     approved_by: Actor | None = None
+    piece: RequiredText | msgspec.UnsetType = msgspec.UNSET
 
 
 class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
@@ -397,14 +604,16 @@ class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
 
 
 class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
-    """Amend a wrongly entered result under supervision."""
+    """Amend a wrongly called or entered result under supervision."""
 
     facts = CommandFacts(
-        STAFF,
+        ROUND_STAFF,
         "nobody",
         second_person="approved_by",
+        approvers=APPROVERS,
         approval_rule="wrong-entry",
         automatic="house",
+        concerns_round=True,
     )
     dice: tuple[int, int, int]
     approved_by: Actor
@@ -453,6 +662,8 @@ AnyCommand = (
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover
     | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayWinners
     | Report | AbandonRound | AmendResult | CorrectBet | MakeRuling
+    | FailCheck | RegisterPiece | OmitEquipment | ReplacePiece | ReleasePiece
+    | InstallDice | InspectDice | RemoveDice | DestroyDice | StartTest | EnterTrial | EndTest
 )  # fmt: skip
 
 PLAIN_STEP_COMMANDS: Final[dict[StepName, Callable[..., AnyCommand]]] = {

@@ -9,20 +9,37 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import InvariantBroken
 from threedice.table import betting, chips, irregularities, procedure, settlement  # noqa: F401
-from threedice.table.commands import OpenTable
-from threedice.table.rules import HANDLERS, refuse
+from threedice.table.commands import ReleaseTable
+from threedice.table.equipment import checks, dice_sets, register, trials  # noqa: F401
+from threedice.table.rules import HANDLERS, refuse, require_ages
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from threedice.rulebook import Game
     from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
 
 
-def decide(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, ...]:
-    """Return the events that a command causes, or raise its refusal; the state is only read."""
+def decide(
+    game: Game,
+    state: TableState,
+    command: AnyCommand,
+    ages: Mapping[str, int | None] | None = None,
+) -> tuple[AnyEvent, ...]:
+    """Return the events that a command causes, or raise its refusal; the state is only read.
+
+    `ages` are the ages in years of the people who act, by id; None if they are checked elsewhere.
+    """
     if state.open and game.hash != state.game_hash:
         raise InvariantBroken(f"the table was opened on another game or version than {game.id}")
-    if not state.open and not isinstance(command, OpenTable):
+    releases = isinstance(command, ReleaseTable) and state.locked
+    if not state.open and not command.facts.while_closed and not releases:
         raise refuse("table/not-open")
+    if command.facts.between_rounds and state.round:
+        procedure = game.facts.procedure
+        raise refuse("table/round-open", procedure, unit=procedure.unit)
+    if ages is not None:
+        require_ages(game, command, ages)
     return tuple(HANDLERS[type(command)](game, state, command))

@@ -12,7 +12,7 @@ import msgspec
 
 from threedice.facts import ITS_PLAYER, PUBLIC, STAFF_ONLY, Audience
 from threedice.rulebook.conduct import IrregularityName, StepName
-from threedice.table.commands import Actor
+from threedice.table.commands import Actor, Die, Mover, ReleaseRemedy
 from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits, UpperLimit
 
 Stake = tuple[Spot, PlayerId, int]
@@ -26,6 +26,10 @@ Transfer = tuple[PlayerId, int]
 
 BetManner = Literal["self", "behalf", "call", "shooter"]
 """How a bet was placed: by the player, on the player's behalf, as a call bet, by the shooter."""
+
+
+TestedDisplay = Literal["echo", "display"]
+"""The displays that a test covers besides the lights."""
 
 
 class TableEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
@@ -63,12 +67,15 @@ class TableOpened(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     approved_by: Actor | None = None
 
 
-class CheckPassed(TableEvent, frozen=True, kw_only=True, tag="CheckPassed"):
-    """An opening check was made and passed."""
+class CheckPassed(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="CheckPassed"):
+    """An opening check was made and passed, on the evidence of a seal or a test run."""
 
     audience = STAFF_ONLY
     check: str
     by: Actor
+    seal: str = ""
+    note: str = ""
+    test: int = 0
 
 
 class LimitsSet(PublicEvent, frozen=True, kw_only=True, tag="LimitsSet"):
@@ -109,17 +116,19 @@ class TableClosed(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag
 
 
 class TableLocked(PublicEvent, frozen=True, kw_only=True, tag="TableLocked"):
-    """The table was locked: no round starts until it is released."""
+    """The table was locked: no round starts until it is released from this and other causes."""
 
     cause: IrregularityName
 
 
-class TableReleased(TableEvent, frozen=True, kw_only=True, tag="TableReleased"):
-    """The table was unlocked; play may continue."""
+class TableReleased(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableReleased"):
+    """The table was unlocked, from all causes or from the one named."""
 
     audience = Audience(hidden={"reason": ""})
     reason: str
     by: Actor
+    remedy: ReleaseRemedy = "rectified"
+    cause: IrregularityName | None = None
 
 
 class BoughtIn(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="BoughtIn"):
@@ -132,7 +141,10 @@ class BoughtIn(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class CashedOut(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="CashedOut"):
-    """A player took chips away, or their value went to the player's account."""
+    """A player took chips away, or their value went to the player's account.
+
+    `by` is set if a second person approved, or if chips left that a debt held at the table.
+    """
 
     amount: int
     to: Literal["outside", "account"]
@@ -148,10 +160,14 @@ class ChipsChanged(PlayerEvent, frozen=True, kw_only=True, tag="ChipsChanged"):
 
 
 class DebtRepaid(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="DebtRepaid"):
-    """A player repaid a debt, in whole or in part."""
+    """A player's debt was reduced: repaid, or set off against winnings or cash paid in.
+
+    Chips go from the stack to the float, unless `source` is cash. `round` is that of the winnings.
+    """
 
     amount: int
-    source: Literal["stack", "cash"]
+    source: Literal["stack", "cash", "winnings", "buy-in"]
+    round: int = 0
     by: Actor | None = None
     approved_by: Actor | None = None
 
@@ -191,11 +207,15 @@ class BettingClosed(PublicEvent, frozen=True, kw_only=True, tag="BettingClosed")
     by: Actor
 
 
-class StepTaken(PublicEvent, frozen=True, kw_only=True, tag="StepTaken"):
-    """A step of the procedure that has no event of its own was taken."""
+class StepTaken(PublicEvent, frozen=True, kw_only=True, omit_defaults=True, tag="StepTaken"):
+    """A step of the procedure that has no event of its own was taken.
+
+    `recorded_by` is set if somebody else recorded that the shooter took it.
+    """
 
     step: StepName
     by: Actor
+    recorded_by: Actor | None = None
 
 
 class BetPlaced(PlayerEvent, frozen=True, kw_only=True, tag="BetPlaced"):
@@ -242,7 +262,15 @@ class ChipsMoved(ChipsRelocated, frozen=True, kw_only=True, tag="ChipsMoved"):
 
 
 class ChipsPutBack(ChipsRelocated, frozen=True, kw_only=True, tag="ChipsPutBack"):
-    """Chips moved by accident were put back; `area` and `to_area` name the areas, if known."""
+    """Chips moved or misplaced by accident were put where they belong.
+
+    `area` and `to_area` name the areas, if known; `number` the placement, if not the last ones were
+    taken; `moved_by` who had moved the chips, if no move was recorded.
+    """
+
+    number: int = 0
+    moved_by: Mover | None = None
+    approved_by: Actor | None = None
 
 
 class LineJudged(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
@@ -253,6 +281,7 @@ class LineJudged(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     accepted: bool
     by: Actor
     area: str = ""
+    approved_by: Actor | None = None
 
 
 class DiceOffered(PublicEvent, frozen=True, kw_only=True, tag="DiceOffered"):
@@ -261,11 +290,12 @@ class DiceOffered(PublicEvent, frozen=True, kw_only=True, tag="DiceOffered"):
     player: PlayerId
 
 
-class DiceChosen(PublicEvent, frozen=True, kw_only=True, tag="DiceChosen"):
-    """The shooter chose the dice."""
+class DiceChosen(PublicEvent, frozen=True, kw_only=True, omit_defaults=True, tag="DiceChosen"):
+    """The shooter chose the dice; `recorded_by` is set if somebody else recorded the choice."""
 
     player: PlayerId
     dice: list[int]
+    recorded_by: Actor | None = None
 
 
 class DiceTumbled(PublicEvent, frozen=True, kw_only=True, tag="DiceTumbled"):
@@ -290,14 +320,14 @@ class KeyPressed(PublicEvent, frozen=True, kw_only=True, tag="KeyPressed"):
 
 
 class ResultEntered(PublicEvent, frozen=True, kw_only=True, tag="ResultEntered"):
-    """A result was entered; it counts unless it is amended."""
+    """A result was entered at the terminal; the called dice are the ones that are settled."""
 
     dice: tuple[int, int, int]
     by: Actor
 
 
 class ResultAmended(PublicEvent, frozen=True, kw_only=True, tag="ResultAmended"):
-    """A wrongly entered result was amended under supervision."""
+    """A wrongly called or entered result was amended under supervision."""
 
     dice: tuple[int, int, int]
     by: Actor
@@ -362,19 +392,21 @@ class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     """A round was voided; its bets are returned, or stand for the next round.
 
     `approved_by` is set if the result had been called, because a second person must then approve.
+    `restored` are collected bets that lie on the layout again, because the bets stand.
     """
 
-    audience = Audience(lists={"returned": 1})
+    audience = Audience(lists={"returned": 1, "restored": 1})
     round: int
     cause: str
     bets: Literal["returned", "stand"]
     returned: list[Stake]
     by: Actor
     approved_by: Actor | None = None
+    restored: list[Stake] | msgspec.UnsetType = msgspec.UNSET
 
 
 class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"):
-    """Settled rounds were voided and their payments undone; `owing` is what stacks lacked."""
+    """Settled rounds were voided and their payments undone; `owing` is the change of debts."""
 
     audience = Audience(lists={"transfers": 0, "owing": 0})
     rounds: list[int]
@@ -385,10 +417,38 @@ class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"
     approved_by: Actor
 
 
-class ThrowRepeated(PublicEvent, frozen=True, kw_only=True, tag="ThrowRepeated"):
-    """A throw did not count; the dice are thrown again and the bets are locked."""
+class ShooterRestored(
+    TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ShooterRestored"
+):
+    """A throw is void: the shooter has the dice, the bet and the throws as before it.
 
+    `laid` is what was put back on the layout from the stack, `owing` what the stack lacked of it.
+    An `absent` shooter has walked away.
+    """
+
+    audience = Audience(others={"stake": 0, "laid": 0, "owing": 0}, hidden={"absent": False})
+    round: int
+    player: PlayerId
+    dice: list[int]
+    throws: int
+    stake: int
+    laid: int = 0
+    owing: int = 0
+    absent: bool = False
+
+
+class ThrowRepeated(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ThrowRepeated"):
+    """A throw did not count; the dice are thrown again and the bets are locked.
+
+    `restored` are the lost bets that lie on the layout again. A second person approves once the
+    dice have been established.
+    """
+
+    audience = Audience(lists={"restored": 1})
     cause: IrregularityName
+    restored: list[Stake] = []
+    by: Actor | None = None
+    approved_by: Actor | None = None
 
 
 class RoundContinued(PublicEvent, frozen=True, kw_only=True, tag="RoundContinued"):
@@ -432,6 +492,141 @@ class RulingMade(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     approved_by: Actor | None = None
 
 
+# --- equipment ----------------------------------------------------------------------------------
+
+
+class EquipmentEvent(TableEvent, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of the events about equipment; the log is the history of every piece.
+
+    `rechecks` are the opening checks that must be repeated because of it.
+    """
+
+    audience = STAFF_ONLY
+    by: Actor
+
+
+class PieceRegistered(EquipmentEvent, frozen=True, kw_only=True, tag="PieceRegistered"):
+    """A piece of equipment, or a set of dice, was entered into the register."""
+
+    piece: str
+    kind: str
+    serial: str = ""
+    seal: str = ""
+    dice: list[Die] = []
+    rechecks: list[str] = []
+
+
+class EquipmentOmitted(EquipmentEvent, frozen=True, kw_only=True, tag="EquipmentOmitted"):
+    """The table was set up without a kind of equipment."""
+
+    kind: str
+
+
+class PieceReplaced(EquipmentEvent, frozen=True, kw_only=True, tag="PieceReplaced"):
+    """A piece was put out of use, and another of its kind took its place."""
+
+    piece: str
+    kind: str
+    replacement: str
+    reason: str
+    serial: str = ""
+    seal: str = ""
+    rechecks: list[str] = []
+
+
+class PieceFailed(EquipmentEvent, frozen=True, kw_only=True, tag="PieceFailed"):
+    """A piece was reported as faulty.
+
+    `skipped` lists the steps that the round in play cannot take without it, and leaves out.
+    """
+
+    piece: str
+    cause: IrregularityName
+    skipped: list[StepName] = []
+
+
+class PieceReleased(EquipmentEvent, frozen=True, kw_only=True, tag="PieceReleased"):
+    """A faulty piece was rectified, or is out of use under a substitute procedure."""
+
+    piece: str
+    reason: str
+    remedy: ReleaseRemedy
+
+
+class CheckFailed(EquipmentEvent, frozen=True, kw_only=True, tag="CheckFailed"):
+    """An opening check failed because of a piece of equipment."""
+
+    check: str
+    piece: str
+    reason: str
+    seal: str = ""
+
+
+class DiceInstalled(EquipmentEvent, frozen=True, kw_only=True, tag="DiceInstalled"):
+    """A set of dice was put into play, under a seal if the rulebook asks for one."""
+
+    piece: str
+    seal: str = ""
+    rechecks: list[str] = []
+
+
+class DiceInspected(EquipmentEvent, frozen=True, kw_only=True, tag="DiceInspected"):
+    """A set of dice was inspected; `damaged` are the numbers of the damaged dice, if known."""
+
+    piece: str
+    good: bool
+    damaged: list[int] = []
+    note: str = ""
+
+
+class DiceRemoved(EquipmentEvent, frozen=True, kw_only=True, tag="DiceRemoved"):
+    """A set of dice was taken out of play."""
+
+    piece: str
+    reason: str = ""
+    seal: str = ""
+
+
+class DiceDestroyed(EquipmentEvent, frozen=True, kw_only=True, tag="DiceDestroyed"):
+    """A set of dice was destroyed in the presence of a second person."""
+
+    piece: str
+    approved_by: Actor
+
+
+class TestStarted(EquipmentEvent, frozen=True, kw_only=True, tag="TestStarted"):
+    """The terminal was switched to test mode."""
+
+    test: int
+
+
+class TrialEntered(EquipmentEvent, frozen=True, kw_only=True, tag="TrialEntered"):
+    """A result was entered in test mode.
+
+    `lit` are the areas that lit up; of the areas that had to, those named in `dark` did not, and
+    those in `stray` lit up although they do not win. `wrong` names what showed something else.
+    """
+
+    test: int
+    dice: tuple[int, int, int]
+    lit: list[str] = []
+    dark: list[str] = []
+    stray: list[str] = []
+    wrong: list[TestedDisplay] = []
+
+
+class TestEnded(EquipmentEvent, frozen=True, kw_only=True, tag="TestEnded"):
+    """The terminal was switched back from test mode."""
+
+    test: int
+
+
+AnyEquipmentEvent = (
+    PieceRegistered | EquipmentOmitted | PieceReplaced | PieceFailed | PieceReleased | CheckFailed
+    | DiceInstalled | DiceInspected | DiceRemoved | DiceDestroyed
+    | TestStarted | TrialEntered | TestEnded
+)  # fmt: skip
+
 AnyEvent = (
     TableOpened | CheckPassed | LimitsSet | FloatFilled | FloatCredited | TableClosed
     | TableLocked | TableReleased | BoughtIn | CashedOut | ChipsChanged | DebtRepaid | ColourTaken
@@ -440,6 +635,9 @@ AnyEvent = (
     | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack | LineJudged
     | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered
     | ResultAmended | AreasLit | BetsApportioned | LosersCollected | WinnersPaid
-    | ShooterAdvanced | ShooterWon | ShooterLost | RoundVoided | RoundsReversed | ThrowRepeated
-    | RoundContinued | IrregularityNoted | BetCorrected | RulingMade
+    | ShooterAdvanced | ShooterWon | ShooterLost | ShooterRestored | RoundVoided | RoundsReversed
+    | ThrowRepeated | RoundContinued | IrregularityNoted | BetCorrected | RulingMade
+    | PieceRegistered | EquipmentOmitted | PieceReplaced | PieceFailed | PieceReleased | CheckFailed
+    | DiceInstalled | DiceInspected | DiceRemoved | DiceDestroyed
+    | TestStarted | TrialEntered | TestEnded
 )  # fmt: skip

@@ -6,16 +6,28 @@ many bets the table holds. Replaying a table's events gives the same state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING, Final, assert_never
 
 from threedice.errors import InvariantBroken
 from threedice.table import events
-from threedice.table.state import Bet, Placement, Round, Shooter, TableSeat, TableState
+from threedice.table.equipment.evolve import evolve_equipment
+from threedice.table.state import (
+    Bet,
+    Placement,
+    Round,
+    SettledRound,
+    Shooter,
+    TableSeat,
+    TableState,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from threedice.table.events import AnyEvent
+    from threedice.rulebook.conduct import StepName
+    from threedice.table.events import AnyEvent, Stake
     from threedice.table.limits import PlayerId, Spot
 
 
@@ -47,7 +59,10 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.current.done.add("close-betting")
         case events.StepTaken():
             state.current.done.add(event.step)
+            if event.step == "throw":
+                state.last_settled = None
         case events.DiceTumbled():
+            state.last_settled = None
             state.current.times_tumbled = event.times
             state.current.done.add("tumble")
         case events.ResultCalled():
@@ -63,6 +78,9 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _open(state, event)
         case events.CheckPassed():
             state.checks.add(event.check)
+            state.equipment.failed.pop(event.check, None)
+            if event.test:
+                state.equipment.proved.clear()
         case events.LimitsSet():
             state.next_limits = event.limits
         case events.FloatFilled():
@@ -72,11 +90,12 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case events.TableClosed():
             _close(state, event)
         case events.TableLocked():
-            state.locked = event.cause
+            state.locked = list(dict.fromkeys([*state.locked, event.cause]))
         case events.TableReleased():
-            state.locked = ""
+            left = [cause for cause in state.locked if cause != event.cause]
+            state.locked = left if event.cause else []
         case events.BoughtIn():
-            state.seats.setdefault(event.player, TableSeat()).stack += event.amount
+            _take_seat(state, event.player).stack += event.amount
             state.float_amount -= event.amount
             state.drop += event.amount if event.source == "cash" else 0
         case events.CashedOut():
@@ -97,12 +116,8 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _take_back(state, event, number=event.number)
         case events.ChipsMoved():
             _move(state, event)
-            key = (event.player, event.spot, event.to_spot)
-            moved = state.current.moved
-            moved[key] = moved.get(key, 0) + event.amount
         case events.ChipsPutBack():
-            _move(state, event)
-            state.current.moved[event.player, event.to_spot, event.spot] -= event.amount
+            _move(state, event, event.number)
         case events.LineJudged():
             if not event.accepted:
                 _take_back(state, event, area=event.area)
@@ -114,30 +129,34 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _shooter(state).dice = event.dice
             state.current.done.add("choose-dice")
         case events.ResultAmended():
-            state.current.result = state.current.called = event.dice
-            state.current.done.discard("illuminate")
+            state.current.called = event.dice
+            if state.current.result is not None:
+                state.current.result = event.dice
+            state.current.done -= {"illuminate"}.difference(state.current.skipped)
         case events.BetsApportioned():
             _apportion(state, event)
         case events.ShooterAdvanced():
+            state.current.shooter = replace(_shooter(state))
             _shooter(state).throws = event.throws
         case events.ShooterWon():
             state.seats[event.player].stack += event.stake + event.winnings
             state.seats[event.player].at_risk -= event.stake
             state.float_amount -= event.winnings
             _add_net(state, event.player, event.winnings)
-            state.shooter = None
+            state.current.shooter, state.shooter = state.shooter, None
         case events.ShooterLost():
             state.seats[event.player].at_risk -= event.stake
             state.float_amount += event.stake
             _add_net(state, event.player, -event.stake)
-            state.shooter = None
+            state.current.shooter, state.shooter = state.shooter, None
+        case events.ShooterRestored():
+            _restore_shooter(state, event)
         case events.RoundVoided():
             _void(state, event)
         case events.RoundsReversed():
             _reverse(state, event)
         case events.ThrowRepeated():
-            state.current.done.discard("throw")
-            state.current.known = []
+            _repeat_throw(state, event)
         case events.RoundContinued():
             state.current.known = event.known
         case events.IrregularityNoted():
@@ -147,8 +166,12 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _transfer(state, event.player, event.amount, event.owing)
             nets = state.settled[event.round]
             nets[event.player] = nets.get(event.player, 0) + event.amount
+            if event.owing:
+                _add_set_off(state, event.round, event.player, -event.owing)
         case events.RulingMade():
             _transfer(state, event.player, event.amount, event.owing)
+        case events.EquipmentEvent():
+            evolve_equipment(state, event)
         case _:
             assert_never(event)
     return state
@@ -165,6 +188,7 @@ def _open(state: TableState, event: events.TableOpened) -> None:
     state.float_amount = event.float_amount
     state.drop = 0
     state.checks.clear()
+    state.equipment.failed.clear()
 
 
 def _close(state: TableState, event: events.TableClosed) -> None:
@@ -173,11 +197,13 @@ def _close(state: TableState, event: events.TableClosed) -> None:
         del state.seats[player]
     state.float_amount = state.drop = 0
     state.next_limits, state.shooter, state.standing = None, None, None
+    state.last_settled = None
+    state.equipment.proved.clear()
 
 
 def _start_round(state: TableState, event: events.RoundStarted) -> None:
     state.rounds = event.round
-    state.round = Round(event.round, set(event.skipped))
+    state.round = Round(event.round, set(event.skipped), skipped=event.skipped)
     if state.standing:
         state.round.bets, state.round.totals = state.standing
         state.standing = None
@@ -192,6 +218,16 @@ def _shooter(state: TableState) -> Shooter:
 # --- chips --------------------------------------------------------------------------------------
 
 
+def _take_seat(state: TableState, player: PlayerId) -> TableSeat:
+    """Return a player's seat; a player without one gets the lowest number that is free."""
+    seat = state.seats.get(player)
+    if seat is None:
+        taken = {each.number for each in state.seats.values()}
+        number = next(number for number in count(1) if number not in taken)
+        seat = state.seats[player] = TableSeat(number=number)
+    return seat
+
+
 def _cash_out(state: TableState, event: events.CashedOut) -> None:
     seat = state.seats[event.player]
     seat.stack -= event.amount
@@ -202,17 +238,24 @@ def _cash_out(state: TableState, event: events.CashedOut) -> None:
 
 
 def _repay(state: TableState, event: events.DebtRepaid) -> None:
-    if event.source == "stack":
+    if event.source == "cash":
+        state.drop += event.amount
+    else:
         state.seats[event.player].stack -= event.amount
         state.float_amount += event.amount
-    else:
-        state.drop += event.amount
     state.owing[event.player] -= event.amount
+    if event.round:
+        _add_set_off(state, event.round, event.player, event.amount)
+
+
+def _add_set_off(state: TableState, number: int, player: PlayerId, amount: int) -> None:
+    set_off = state.set_off.setdefault(number, {})
+    set_off[player] = set_off.get(player, 0) + amount
 
 
 def _transfer(state: TableState, player: PlayerId, amount: int, owing: int) -> None:
     """Move money between the float and a player; `owing` is the change of the player's debt."""
-    state.seats.setdefault(player, TableSeat()).stack += amount + owing
+    _take_seat(state, player).stack += amount + owing
     state.float_amount -= amount + owing
     if owing:
         state.owing[player] = state.owing.get(player, 0) + owing
@@ -242,15 +285,9 @@ def _take_back(
     area: str = "",
     number: int = 0,
 ) -> None:
-    """Return chips from a spot to a stack; they can no longer be put back from that spot."""
-    player, spot, current = event.player, event.spot, state.current
-    _remove_chips(state, spot, player, event.amount, area, number)
-    _return_chips(state, player, event.amount)
-    bet = current.bets[spot].get(player)
-    remaining = bet.total if bet else 0
-    for key, amount in current.moved.items():
-        if key[0] == player and key[2] == spot:
-            current.moved[key] = min(amount, remaining)
+    """Return chips from a spot to a stack."""
+    _remove_chips(state, event.spot, event.player, event.amount, area, number)
+    _return_chips(state, event.player, event.amount)
 
 
 def _return_chips(state: TableState, player: PlayerId, amount: int) -> None:
@@ -280,25 +317,31 @@ def _remove_chips(
             if area in ("", each.area) and number in (0, each.number)
         )
         taken = min(last.amount, amount)
-        removed.append(Placement(last.number, taken, last.area, last.manner))
+        removed.append(Placement(last.number, taken, last.area, last.manner, last.origin))
         last.amount -= taken
         amount -= taken
         if not last.amount:
             bet.placements.remove(last)
     if not bet.placements:
         del current.bets[spot][player]
+    if not current.bets[spot]:  # a spot without chips holds no bet that was placed
+        del current.bets[spot], current.totals[spot]
     return removed
 
 
-def _move(state: TableState, event: events.ChipsMoved | events.ChipsPutBack) -> None:
+def _move(
+    state: TableState, event: events.ChipsMoved | events.ChipsPutBack, number: int = 0
+) -> None:
     """Move chips to another spot; they keep their area unless the event names another."""
     to_spot, to_area = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
-    removed = _remove_chips(state, event.spot, event.player, event.amount, event.area)
+    removed = _remove_chips(state, event.spot, event.player, event.amount, event.area, number)
     current = state.current
     bet = current.bets.setdefault(to_spot, {}).setdefault(event.player, Bet())
     bet.total += event.amount
     for placement in reversed(removed):
         placement.area = to_area or placement.area
+        origin = placement.origin or event.spot
+        placement.origin = "" if origin == to_spot else origin
         split = (placement.number, placement.area)
         same = next((each for each in bet.placements if (each.number, each.area) == split), None)
         if same:
@@ -338,6 +381,7 @@ def _pay(state: TableState, event: events.WinnersPaid) -> None:
         nets[player] = nets.get(player, 0) + winnings
     state.float_amount -= sum(winnings for _, _, _, winnings in event.bets)
     state.settled[event.round] = state.current.nets
+    state.last_settled = SettledRound(event.round, state.current.shooter)
     state.round = None
 
 
@@ -351,11 +395,43 @@ def _void(state: TableState, event: events.RoundVoided) -> None:
     state.rounds = event.round  # may be the next round, voided while only standing bets are down
     if event.bets == "stand":
         state.standing = (state.current.bets, state.current.totals)
+        _put_back(state, event.restored or ())
     else:
         state.standing = None
         for _, player, amount in event.returned:
             _return_chips(state, player, amount)
     state.round = None
+
+
+_STEPS_FROM_THROW: Final[frozenset[StepName]] = frozenset(
+    {"throw", "uncover", "call-result", "enter-result", "illuminate", "collect-losers"}
+)
+"""The steps that a repeated throw takes again, as far as the procedure has them."""
+
+
+def _repeat_throw(state: TableState, event: events.ThrowRepeated) -> None:
+    current = state.current
+    current.done -= _STEPS_FROM_THROW.difference(current.skipped)
+    current.known, current.keys, current.called, current.result = [], [], None, None
+    current.nets, current.shooter = {}, None
+    _put_back(state, event.restored)
+
+
+def _put_back(state: TableState, collected: Iterable[Stake]) -> None:
+    """Return collected bets from the float to the layout."""
+    for _, player, amount in collected:
+        _take_seat(state, player).at_risk += amount
+        state.float_amount -= amount
+
+
+def _restore_shooter(state: TableState, event: events.ShooterRestored) -> None:
+    player = event.player
+    state.shooter = Shooter(player, event.dice, event.stake, event.throws, event.absent)
+    if event.laid:
+        _transfer(state, player, 0, event.owing)
+        seat = state.seats[player]
+        seat.stack -= event.laid
+        seat.at_risk += event.laid
 
 
 def _reverse(state: TableState, event: events.RoundsReversed) -> None:

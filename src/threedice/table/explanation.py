@@ -1,18 +1,19 @@
 """Explain why a bet was paid what it was paid, with the clauses.
 
 `explain` reads only a table's events. Every number in an explanation is an amount of an event, a
-limit in force, or a term of the calculation shown.
+limit in force, or a term of the calculation shown. `explanation_texts` has the words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from threedice.errors import InvalidInput
 from threedice.rulebook.conduct import clause_numbers
 from threedice.table import events
 from threedice.table.evolve import evolve
+from threedice.table.explanation_texts import ExplanationLine, find_irregularity, format_line
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 from threedice.table.settlement import split_fixed_stakes
 from threedice.table.state import TableState
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.dice import Roll
-    from threedice.money import AmountFormatter
     from threedice.rulebook import Game
     from threedice.table.events import AnyEvent
     from threedice.table.limits import PlayerId, Spot, UpperLimit
@@ -36,7 +36,22 @@ class BetRef:
     spot: Spot
 
 
-POST_SETTLEMENT_EVENTS: Final = (events.RoundsReversed, events.BetCorrected)
+@dataclass(frozen=True, slots=True)
+class ExplainedBet:
+    """The outcome of a bet: what played, at which odds it was paid, the net, and the lines."""
+
+    stake: int
+    odds: str
+    net: int
+    lines: tuple[ExplanationLine, ...]
+
+
+POST_SETTLEMENT_EVENTS: Final = (
+    events.RoundsReversed,
+    events.ShooterRestored,
+    events.BetCorrected,
+    events.DebtRepaid,
+)
 """Events that can still affect a round after it is over."""
 
 
@@ -46,16 +61,12 @@ def explain(game: Game, history: Iterable[AnyEvent], bet: BetRef) -> list[str]:
     if bet.spot not in explanations:
         unit = game.facts.procedure.unit
         raise InvalidInput(f"{bet.player} had no bet on {bet.spot} in {unit} {bet.round}")
-    return explanations[bet.spot]
+    return [format_line(game, line) for line in explanations[bet.spot].lines]
 
 
 def explain_round(
-    game: Game,
-    history: Iterable[AnyEvent],
-    number: int,
-    player: PlayerId,
-    fmt: AmountFormatter = str,
-) -> dict[Spot, list[str]]:
+    game: Game, history: Iterable[AnyEvent], number: int, player: PlayerId
+) -> dict[Spot, ExplainedBet]:
     """Explain the outcome of every bet that a player had in a round, by spot."""
     state, is_over = TableState(), False
     bets: dict[Spot, _Explanation] = {}
@@ -64,24 +75,41 @@ def explain_round(
             if isinstance(event, events.RoundStarted):
                 bets = {spot: each for spot, each in bets.items() if each.is_carried(state)}
                 for each in bets.values():
-                    each.outcome = []
-            for spot in _spots_bet_on(event, player):
-                bets.setdefault(spot, _Explanation(game, fmt, number, player, spot))
+                    each.settle([])
+            for spot in _spots_bet_on(game, event, player):
+                bets.setdefault(spot, _Explanation(game, number, player, spot))
             for each in bets.values():
                 each.add(state, event)
             evolve(state, event)
             is_over = state.round is None and state.rounds >= number
-        if isinstance(event, POST_SETTLEMENT_EVENTS):
+        if is_over and isinstance(event, POST_SETTLEMENT_EVENTS):
             for each in bets.values():
                 each.add_later(event)
-    return {
-        spot: [*each.staked, *each.share, *each.outcome, *each.after] for spot, each in bets.items()
-    }
+    return {spot: each.result() for spot, each in bets.items()}
 
 
-def _spots_bet_on(event: AnyEvent, player: PlayerId) -> tuple[Spot, ...]:
+def explain_payout(game: Game, spot: Spot, roll: Roll, plays: int) -> list[ExplanationLine]:
+    """Explain a cell of the payoff matrix, and what it pays."""
+    cell, facts = game.cell(box_of(spot), roll), {"box": box_of(spot), "dice": list(roll)}
+    if not cell.odds:
+        lost = ExplanationLine("lost", facts, cell.clauses)
+        return [lost, ExplanationLine("taken", {"amount": plays})]
+    odds, winnings = str(cell.odds), plays * cell.odds.a // cell.odds.b
+    return [
+        ExplanationLine("won", {**facts, "odds": odds}, cell.clauses),
+        ExplanationLine("pays", {"stake": plays, "odds": odds, "winnings": winnings}),
+    ]
+
+
+def _shooter_box(game: Game) -> Spot | None:
+    return game.facts.shooter.box if game.facts.shooter else None
+
+
+def _spots_bet_on(game: Game, event: AnyEvent, player: PlayerId) -> tuple[Spot, ...]:
     """Return the spot to which an event adds chips of a player, if any."""
     match event:
+        case events.ShooterRestored(player=owner) if owner == player and event.laid:
+            return (_shooter_box(game) or "",)
         case events.BetPlaced(player=owner) if owner == player:
             return (event.spot,)
         case events.ChipsMoved(player=owner) | events.ChipsPutBack(player=owner):
@@ -89,174 +117,211 @@ def _spots_bet_on(event: AnyEvent, player: PlayerId) -> tuple[Spot, ...]:
     return ()
 
 
+_PLACED: Final = {"behalf": "placed-behalf", "call": "placed-call"}
+"""The codes of bets that staff placed; all others are `placed`."""
+
+
 @dataclass(slots=True)
 class _Explanation:
     """The explanation of one bet, collected from events."""
 
     game: Game
-    fmt: AmountFormatter
     round: int
     player: PlayerId
     spot: Spot
     stake: int = 0
-    staked: list[str] = field(default_factory=list)
-    share: list[str] = field(default_factory=list)
-    outcome: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
+    odds: str = ""
+    net: int = 0
+    staked: list[ExplanationLine] = field(default_factory=list)
+    share: list[ExplanationLine] = field(default_factory=list)
+    outcome: list[ExplanationLine] = field(default_factory=list)
+    after: list[ExplanationLine] = field(default_factory=list)
+    has_won: bool = False
+    is_collected: bool = False
+    is_void: bool = False
+
+    def result(self) -> ExplainedBet:
+        """Return what was collected."""
+        lines = (*self.staked, *self.share, *self.outcome, *self.after)
+        return ExplainedBet(self.stake, self.odds, self.net, lines)
 
     def is_carried(self, state: TableState) -> bool:
         """Return whether a bet of an earlier round is still down: standing, or the shooter's."""
-        rule, shooter = self.game.facts.shooter, state.shooter
-        if rule and shooter and self.spot == rule.box:
-            return shooter.player == self.player
+        if state.shooter and self.spot == _shooter_box(self.game):
+            return state.shooter.player == self.player
         return state.standing is not None
+
+    def settle(self, outcome: list[ExplanationLine], net: int = 0, odds: str = "") -> None:
+        """Record the outcome of the bet, in place of an earlier one."""
+        self.outcome, self.net, self.odds = outcome, net, odds
 
     def add(self, state: TableState, event: AnyEvent) -> None:
         """Add the effect on the bet of an event of its own round."""
-        game, fmt = self.game, self.fmt
+        game = self.game
         match event:
             case events.BetPlaced(player=self.player, spot=self.spot):
-                how = {"behalf": " by a pit employee", "call": " as a call bet"}
-                self._add_stake(event.amount, f"placed on {self.spot}{how.get(event.manner, '')}")
+                self._add_stake(event.amount, _PLACED.get(event.manner, "placed"), box=self.spot)
             case events.BetWithdrawn(player=self.player, spot=self.spot):
-                self._add_stake(-event.amount, f"withdrawn from {self.spot}")
+                self._add_stake(-event.amount, "withdrawn", box=self.spot)
             case events.BetRejected(player=self.player, spot=self.spot):
-                clause = _limit_clause(game, event.limit)
-                self._add_stake(-event.amount, f"rejected, over the {event.limit} ({clause})")
+                clauses = _limit_clauses(game, event.limit)
+                self._add_stake(-event.amount, f"rejected-{event.limit}", clauses)
             case events.LineJudged(player=self.player, spot=self.spot):
-                clause = _cause_clauses(game, "bet-on-line")
+                clauses = _cause_clauses(game, "bet-on-line")
                 if event.accepted:
-                    self.staked.append(f"{fmt(event.amount)} on the line counts ({clause}).")
+                    line = ExplanationLine("line-counts", {"amount": event.amount}, clauses)
+                    self.staked.append(line)
                 else:
-                    text = f"on the line does not count and is returned ({clause})"
-                    self._add_stake(-event.amount, text)
+                    self._add_stake(-event.amount, "line-returned", clauses)
             case events.ChipsMoved(player=self.player) | events.ChipsPutBack(player=self.player):
-                verb = "moved" if isinstance(event, events.ChipsMoved) else "put back"
+                verb = "moved" if isinstance(event, events.ChipsMoved) else "put-back"
                 if event.spot == self.spot:
-                    self._add_stake(-event.amount, f"{verb} to {event.to_spot}")
+                    self._add_stake(-event.amount, f"{verb}-to", box=event.to_spot)
                 if event.to_spot == self.spot:
-                    self._add_stake(event.amount, f"{verb} from {event.spot}")
+                    self._add_stake(event.amount, f"{verb}-from", box=event.spot)
             case events.BetsApportioned():
                 for spot, player, stake, plays in event.bets:
                     if (spot, player) == (self.spot, self.player):
                         self.share = self._explain_pro_rata(state, stake, plays)
                         self.stake = plays
-            case events.LosersCollected() if state.current.result:
+            case events.LosersCollected():
                 if (self.spot, self.player, self.stake) in event.bets:
-                    roll = state.current.result
-                    self.outcome = explain_payout(game, self.spot, roll, self.stake, fmt)
+                    self.is_collected = True
+                    roll = state.current.final_result
+                    self.settle(explain_payout(game, self.spot, roll, self.stake), -self.stake)
             case events.WinnersPaid():
-                for spot, player, stake, _ in event.bets:
+                for spot, player, stake, winnings in event.bets:
                     if (spot, player) == (self.spot, self.player):
-                        self.outcome = explain_payout(game, spot, event.dice, stake, fmt)
+                        odds = str(game.cell(box_of(spot), event.dice).odds)
+                        self.settle(explain_payout(game, spot, event.dice, stake), winnings, odds)
+                        self.has_won = True
             case events.RoundVoided() if self.stake:
-                self.outcome = [self._void_line(event)]
+                self.is_void = event.round == self.round
+                self.settle([self._void_line(event)])
+                self.is_collected = False
+            case events.ThrowRepeated():
+                self.settle([])
+                self.is_collected = False
             case events.ShooterAdvanced() | events.ShooterLost() | events.ShooterWon():
                 self._add_shooter_event(event)
+            case events.ShooterRestored(player=self.player, laid=laid) if (
+                laid and self.spot == _shooter_box(game)
+            ):
+                self.stake, self.staked = 0, []
+                self._add_stake(laid, "laid-again")
 
-    def _add_stake(self, change: int, text: str) -> None:
+    def _add_stake(
+        self, change: int, code: str, clauses: tuple[str, ...] = (), **facts: str
+    ) -> None:
         self.stake += change
-        self.staked.append(f"{self.fmt(abs(change))} {text}.")
+        self.staked.append(ExplanationLine(code, {"amount": abs(change), **facts}, clauses))
 
     def _add_shooter_event(
         self, event: events.ShooterAdvanced | events.ShooterLost | events.ShooterWon
     ) -> None:
-        rule, fmt = self.game.facts.shooter, self.fmt
-        if rule is None or self.spot != rule.box or event.player != self.player:
+        if self.spot != _shooter_box(self.game) or event.player != self.player:
             return
-        box = self.game.boxes[rule.box]
-        clauses = ", ".join(dict.fromkeys((*box.rule, *box.pays)))
+        box = self.game.boxes[self.spot]
+        clauses = tuple(dict.fromkeys((*box.rule, *box.pays)))
         match event:
             case events.ShooterAdvanced():
-                self.outcome = [
-                    f"Throw {event.throws} of {box.throws} was won; the series goes on."
-                ]
+                throws = {"throws": event.throws, "of": box.throws}
+                self.settle([ExplanationLine("throw-won", throws)])
             case events.ShooterLost():
-                self.outcome = [
-                    f"{box.name} wins when {box.meaning}; this throw did not, so "
-                    f"{fmt(event.stake)} is lost ({clauses})."
-                ]
+                facts = {"box": self.spot, "amount": event.stake}
+                self.settle([ExplanationLine("series-lost", facts, clauses)], -event.stake)
             case events.ShooterWon():
-                self.outcome = [
-                    f"{box.name} won on the last of {box.throws} throws ({clauses}).",
-                    f"{fmt(event.stake)} at {box.lines[0].odds} pays {fmt(event.winnings)}.",
+                self.has_won, odds = True, str(box.lines[0].odds)
+                won = {"box": self.spot, "of": box.throws}
+                pays = {"stake": event.stake, "odds": odds, "winnings": event.winnings}
+                lines = [
+                    ExplanationLine("series-won", won, clauses),
+                    ExplanationLine("series-pays", pays),
                 ]
+                self.settle(lines, event.winnings, odds)
             case _:
                 assert_never(event)
 
-    def _explain_pro_rata(self, state: TableState, stake: int, plays: int) -> list[str]:
+    def _explain_pro_rata(self, state: TableState, stake: int, plays: int) -> list[ExplanationLine]:
         """Show the calculation by which a stake plays in part."""
-        spot, fmt, rule = self.spot, self.fmt, self.game.facts.limits.pro_rata
+        spot, rule = self.spot, self.game.facts.limits.pro_rata
         limits, totals = limits_in_force(state), state.current.totals
         allowed = permitted_total(self.game, limits, totals, spot)
-        box = limits.for_box(box_of(spot))
-        limit = "maximum" if allowed == box.maximum else "differential"
-        clauses = ", ".join(clause_numbers(rule.clause) if rule else ())
-        share = f"{fmt(stake)} x {fmt(allowed)} / {fmt(totals[spot])}"
+        box, code = limits.for_box(box_of(spot)), "share-in-proportion"
+        facts: dict[str, Any] = {
+            "total": totals[spot],
+            "allowed": allowed,
+            "limit": "maximum" if allowed == box.maximum else "differential",
+            "stake": stake,
+            "chip": state.chips[0],
+            "minimum": box.minimum,
+        }
         if rule and rule.method == "absorb":
             stakes = {owner: each.total for owner, each in state.current.bets[spot].items()}
             step = stake_step(self.game.boxes[box_of(spot)], state.chips)
             fixed, left, total = split_fixed_stakes(stakes, allowed, box.minimum, step, box.minimum)
-            shared = f"{fmt(stake)} x {fmt(left)} / {fmt(total)}, sharing what fixed stakes leave"
-            share = "the minimum, its share being less" if self.player in fixed else shared
-        return [
-            f"The box held {fmt(totals[spot])} and may hold {fmt(allowed)} by its {limit}, so the "
-            f"stake of {fmt(stake)} plays in proportion: {share}, rounded down to chips of "
-            f"{fmt(state.chips[0])} and not below the minimum of {fmt(box.minimum)}.",
-            f"{fmt(plays)} plays; {fmt(stake - plays)} is returned ({clauses}).",
-        ]
+            code = "share-least" if self.player in fixed else "share-left"
+            facts |= {"left": left, "shared": total}
+        clauses = clause_numbers(rule.clause) if rule else ()
+        played = {"plays": plays, "returned": stake - plays}
+        return [ExplanationLine(code, facts), ExplanationLine("plays", played, clauses)]
 
-    def _void_line(self, event: events.RoundVoided) -> str:
-        unit, stake = self.game.facts.procedure.unit.capitalize(), self.fmt(self.stake)
+    def _void_line(self, event: events.RoundVoided) -> ExplanationLine:
         returned = any(bet[:2] == (self.spot, self.player) for bet in event.returned)
-        outcome = "is returned" if returned else "stays for the next"
-        clauses = _cause_clauses(self.game, event.cause)
-        return f"{unit} {event.round} is void, {event.cause} ({clauses}); {stake} {outcome}."
+        stays = event.bets == "stand" or self.spot == _shooter_box(self.game)
+        fate = "stays" if stays and not returned else "returned"
+        if self.is_collected:
+            fate = f"put-back-{fate}" if event.bets == "stand" else "paid-back"
+        facts = {"round": event.round, "cause": event.cause, "amount": self.stake}
+        return ExplanationLine(f"void-{fate}", facts, _cause_clauses(self.game, event.cause))
 
-    def add_later(self, event: events.RoundsReversed | events.BetCorrected) -> None:
-        """Add a reversal or a correction of the bet's round after it was settled."""
+    def add_later(
+        self,
+        event: (
+            events.RoundsReversed | events.ShooterRestored | events.BetCorrected | events.DebtRepaid
+        ),
+    ) -> None:
+        """Add what changed the payment of the bet's round after it was settled."""
         match event:
-            case events.RoundsReversed() if self.round in event.rounds:
-                self.after.append(self._reversal_line(event))
+            case events.DebtRepaid(round=self.round, player=self.player) if self.has_won:
+                rule = self.game.facts.debts
+                clauses = clause_numbers(rule.clause) if rule else ()
+                line = ExplanationLine("debt-reduced", {"amount": event.amount}, clauses)
+                self.after.append(line)
+            case events.ShooterRestored(round=self.round, player=self.player) if (
+                self.spot == _shooter_box(self.game)
+            ):
+                of = self.game.boxes[self.spot].throws
+                facts = {"amount": event.stake, "throws": event.throws, "of": of}
+                self.after.append(ExplanationLine("locked-as-before", facts))
+            case events.RoundsReversed() if self.round in event.rounds and not self.is_void:
+                self.net = 0
+                self.after += self._reversal_lines(event)
             case events.BetCorrected(round=self.round, player=self.player):
-                verb = "paid" if event.amount > 0 else "taken back"
-                amount = self.fmt(abs(event.amount))
-                self.after.append(f"{amount} {verb} as a correction: {event.reason}.")
+                code = "correction-paid" if event.amount > 0 else "correction-taken"
+                corrected = {"amount": abs(event.amount), "reason": event.reason}
+                self.after.append(ExplanationLine(code, corrected))
 
-    def _reversal_line(self, event: events.RoundsReversed) -> str:
-        unit, fmt = self.game.facts.procedure.unit.capitalize(), self.fmt
+    def _reversal_lines(self, event: events.RoundsReversed) -> list[ExplanationLine]:
         moved = dict(event.transfers).get(self.player, 0)
         owing = dict(event.owing).get(self.player, 0)
-        verb = "paid" if moved > 0 else "taken"
-        transfer = f"{fmt(abs(moved))} {verb} back over all rounds voided with it"
-        debt = f", of which {fmt(owing)} is owed" if owing > 0 else ""
-        clauses = _cause_clauses(self.game, event.cause)
-        return f"{unit} {self.round} was voided later, {event.cause} ({clauses}): {transfer}{debt}."
+        code = "reversed" if not moved else "reversed-paid" if moved > 0 else "reversed-taken"
+        facts: dict[str, Any] = {
+            "round": self.round, "cause": event.cause, "amount": abs(moved)
+        }  # fmt: skip
+        lines = [ExplanationLine(code, facts, _cause_clauses(self.game, event.cause))]
+        if owing:
+            debt = "owed" if owing > 0 else "debt-cancelled"
+            lines.append(ExplanationLine(debt, {"owing": abs(owing)}))
+        return lines
 
 
-def explain_payout(
-    game: Game, spot: Spot, roll: Roll, plays: int, fmt: AmountFormatter = str
-) -> list[str]:
-    """Explain a cell of the payoff matrix, and what it pays."""
-    cell = game.cell(box_of(spot), roll)
-    clauses = ", ".join(cell.clauses)
-    lines = [f"{game.verdict(box_of(spot), roll)} ({clauses})."]
-    if cell.odds:
-        stake, winnings = fmt(plays), fmt(plays * cell.odds.a // cell.odds.b)
-        lines.append(f"{stake} at {cell.odds} pays {winnings}; {stake} is handed back.")
-    else:
-        lines.append(f"{fmt(plays)} is taken.")
-    return lines
-
-
-def _cause_clauses(game: Game, cause: str) -> str:
+def _cause_clauses(game: Game, cause: str) -> tuple[str, ...]:
     """Return the clauses of an irregularity, or those on void rounds for any other cause."""
-    rules = game.facts.irregularities.items()
-    rule = next((rule for name, rule in rules if name == cause), None)
-    return ", ".join(clause_numbers((rule or game.facts.procedure.void).clause))
+    return clause_numbers((find_irregularity(game, cause) or game.facts.procedure.void).clause)
 
 
-def _limit_clause(game: Game, limit: UpperLimit) -> str:
+def _limit_clauses(game: Game, limit: UpperLimit) -> tuple[str, ...]:
     policy = game.facts.limits
     rule = policy.differential if limit == "differential" else None
-    return ", ".join(clause_numbers((rule or policy.maximum).clause))
+    return clause_numbers((rule or policy.maximum).clause)

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from threedice.facts import SUPERVISORS
+from threedice.facts import STAFF
 from threedice.table import commands, events
+from threedice.table.debts import amount_set_off
+from threedice.table.equipment.register import fail_piece
 from threedice.table.rules import (
     handles,
     optional_second_person,
     refuse,
+    require_approval,
     require_irregularity,
     require_role,
-    require_second_person,
     resolve_known_dice,
     roles_with_stand_ins,
 )
-from threedice.table.settlement import reverse_nets, reverse_rounds, void_by_rule, void_round
+from threedice.table.settlement import (
+    collected_stakes,
+    is_being_settled,
+    is_series_over,
+    restore_shooter,
+    reverse_rounds,
+    shooter_before,
+    void_by_rule,
+    void_round,
+)
 
 if TYPE_CHECKING:
     from threedice.errors import Refusal
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import Irregularity, IrregularityName
+    from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
 
@@ -30,14 +42,18 @@ if TYPE_CHECKING:
 def report_irregularity(game: Game, state: TableState, command: commands.Report) -> list[AnyEvent]:
     """Apply the rulebook's consequence of an irregularity."""
     rule = require_irregularity(game, command.irregularity)
-    require_role(command.by, roles_with_stand_ins(game, rule.by or command.facts.roles), rule)
+    require_role(command.by, roles_with_stand_ins(game, rule.by or STAFF), rule)
+    name, piece = command.irregularity, command.piece
+    failed = fail_piece(game, state, piece, rule, name, command.by) if piece else []
     consequence = _consequence(game, state, command, rule)
-    return [*consequence, *_lock(state, rule, command.irregularity)]
+    return [*consequence, *failed, *lock_table(state, rule, name)]
 
 
-def _lock(state: TableState, rule: Irregularity | None, cause: IrregularityName) -> list[AnyEvent]:
-    """Return the locking of the table, if an irregularity locks it and it is not locked yet."""
-    locks = rule and rule.locks_table and not state.locked
+def lock_table(
+    state: TableState, rule: Irregularity | None, cause: IrregularityName
+) -> list[AnyEvent]:
+    """Return the locking of the table by an irregularity, if that does not lock it already."""
+    locks = rule and rule.locks_table and cause not in state.locked
     return [events.TableLocked(cause=cause)] if locks else []
 
 
@@ -45,12 +61,10 @@ def _consequence(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
     match rule.consequence:
-        case "void-round":
+        case "void-round" | "void-affected-rounds" | "throw-again" if not _is_fault_between_rounds(
+            state, command, rule
+        ):
             return _void(game, state, command, rule)
-        case "void-affected-rounds":
-            return _void_affected(game, state, command, rule)
-        case "throw-again":
-            return _throw_again(state, command, rule)
         case "continue-if-conclusive":
             return _interrupt(game, state, command, rule)
         case _:
@@ -64,51 +78,103 @@ def _consequence(
             ]
 
 
-def _require_round(state: TableState, command: commands.Report, rule: Irregularity) -> None:
-    """Refuse a report about the current round if there is none or it is being settled."""
-    if state.round is None or "collect-losers" in state.round.done:
-        raise _not_now(command, rule)
+def _is_fault_between_rounds(
+    state: TableState, command: commands.Report, rule: Irregularity
+) -> bool:
+    """Return whether a report only says that equipment failed while no round is being played.
+
+    A report with a second person or with affected rounds concerns a round.
+    """
+    concerns_round = bool(command.approved_by or command.rounds)
+    return rule.locks_table and state.round is None and not concerns_round
 
 
-def _not_now(command: commands.Report, rule: Irregularity) -> Refusal:
-    return refuse("irregularity/not-now", rule, irregularity=command.irregularity)
+def _not_now(command: commands.Report, *rules: Irregularity | None) -> Refusal:
+    return refuse("irregularity/not-now", *rules, irregularity=command.irregularity)
 
 
 def _void(
     game: Game, state: TableState, command: commands.Report, rule: Irregularity
 ) -> list[AnyEvent]:
-    """Void the current round; a second person must approve if its dice are established."""
-    _require_round(state, command, rule)
-    second = None
-    if state.current.is_established:
-        second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule)
-    return void_by_rule(game, state, command.irregularity, command.by, second)
+    """Void the rounds that a report concerns, or repeat the current throw.
 
-
-def _void_affected(
-    game: Game, state: TableState, command: commands.Report, rule: Irregularity
-) -> list[AnyEvent]:
-    """Void the named rounds, reversing settled ones; without names, the current round."""
-    second = require_second_person(command.by, command.approved_by, SUPERVISORS, rule)
-    rounds, cause, current = sorted(set(command.rounds)), command.irregularity, state.round
+    Payments and collected bets are put back, on the layout if the bets of the current round stand.
+    A second person must approve if the dice of a round are established.
+    """
+    rounds = _rounds_concerned(game, state, command, rule)
+    cause, by, current = command.irregularity, command.by, state.round
+    settled = [number for number in rounds if current is None or number != current.number]
+    is_known = settled or rule.consequence == "void-affected-rounds" or state.current.is_established
+    second = require_approval(game, by, command.approved_by, rule) if is_known else None
+    if rule.consequence == "throw-again" and not settled:
+        return _repeat_throw(game, state, command, second)
     voided: list[AnyEvent] = []
-    if current and (current.number in rounds or not rounds):
-        voided = void_round(game, state, cause, "returned", command.by, second)
-        rounds = [each for each in rounds if each != current.number]
-        rounds += [current.number] if "collect-losers" in current.done else []
-    elif not rounds:
-        raise _not_now(command, rule)
-    returned = bool(voided)
-    return [*voided, *reverse_rounds(game, state, rounds, cause, command.by, second, returned)]
+    if _dice_go_back(state, settled):
+        voided = void_round(game, state, cause, "returned", by, second, include_shooter_bet=True)
+    elif rounds != settled:
+        voided = void_by_rule(game, state, cause, by, second)
+    if second is None:
+        return voided
+    voids = [event for event in voided if isinstance(event, events.RoundVoided)]
+    stands = any(event.bets == "stand" for event in voids)
+    undone = rounds if is_being_settled(state) and not stands else settled
+    returned = [stake for event in voids for stake in event.returned]
+    put_back = [stake for event in voids for stake in event.restored or ()]
+    reversal = reverse_rounds(game, state, undone, cause, by, second, returned, put_back)
+    return [*voided, *reversal]
 
 
-def _throw_again(state: TableState, command: commands.Report, rule: Irregularity) -> list[AnyEvent]:
-    """Repeat the throw; the bets are locked."""
-    _require_round(state, command, rule)
-    current = state.current
-    if "throw" not in current.done or current.result is not None or current.is_confirmed:
-        raise _not_now(command, rule)
-    return [events.ThrowRepeated(cause=command.irregularity)]
+def _rounds_concerned(
+    game: Game, state: TableState, command: commands.Report, rule: Irregularity
+) -> list[int]:
+    """Return the rounds that a report voids, refusing a round for which it comes too late."""
+    rounds = sorted(set(command.rounds)) or round_in_question(state, rule)
+    if not rounds or not all(_may_be_void(state, number, rule) for number in rounds):
+        raise _not_now(command, rule, game.facts.irregularities.get("error-found-late"))
+    return rounds
+
+
+def round_in_question(state: TableState, rule: Irregularity) -> list[int]:
+    """Return the round that a report without numbers concerns, if there is one.
+
+    It is the current round, or the last settled one if the step that causes the irregularity has
+    not been taken since.
+    """
+    current, last = state.round, state.last_settled
+    if current and (not last or rule.caused_by in (None, *current.done)):
+        return [current.number]
+    return [last.number] if last and rule.consequence != "void-affected-rounds" else []
+
+
+def _may_be_void(state: TableState, number: int, rule: Irregularity) -> bool:
+    """Return whether an irregularity that is found now still voids a round."""
+    current, last = state.round, state.last_settled
+    if current and number == current.number:
+        return rule.consequence != "throw-again" or "throw" in current.done
+    if rule.consequence == "void-affected-rounds" or rule.found_until == "always":
+        return True
+    if rule.found_until == "last-payment" or last is None or number != last.number:
+        return False
+    return rule.found_until == "next-throw" or number == state.rounds
+
+
+def _dice_go_back(state: TableState, settled: list[int]) -> bool:
+    """Return whether voiding settled throws takes the dice from a new shooter or a new round."""
+    ended = is_series_over(state) and any(shooter_before(state, number) for number in settled)
+    return ended and bool(state.round or (state.shooter and state.shooter.stake))
+
+
+def _repeat_throw(
+    game: Game, state: TableState, command: commands.Report, second: Actor | None
+) -> list[AnyEvent]:
+    """Have the dice thrown again; the bets are locked, and collected ones are put back."""
+    repeated = events.ThrowRepeated(
+        cause=command.irregularity,
+        restored=collected_stakes(game, state),
+        by=command.by if second else None,
+        approved_by=second,
+    )
+    return [repeated, *restore_shooter(state, state.current.number)]
 
 
 def _interrupt(
@@ -168,20 +234,23 @@ def abandon_round(game: Game, state: TableState, command: commands.AbandonRound)
     if not command.reason.strip():
         raise refuse("reason/missing", grounds)
     voided = void_by_rule(game, state, "interruption", command.by, cause=command.reason)
-    return [*voided, *_lock(state, rule, "interruption")]
+    return [*voided, *lock_table(state, rule, "interruption")]
 
 
 @handles(commands.CorrectBet)
 def correct_bet(game: Game, state: TableState, command: commands.CorrectBet) -> list[AnyEvent]:
     """Correct the payment of a settled bet by a compensating transfer."""
-    require_role(command.by, command.facts.roles)
-    second = require_second_person(command.by, command.approved_by, SUPERVISORS)
+    rule = game.facts.corrections
+    if rule and not rule.allowed:
+        raise refuse("bet/settled", rule)
+    require_role(command.by, rule.by if rule else command.facts.roles, rule)
+    second = require_approval(game, command.by, command.approved_by, rule)
     unit = game.facts.procedure.unit
     if command.round not in state.settled or command.round in state.reversed:
-        raise refuse("round/unknown", unit=unit, round=command.round)
+        raise refuse("round/unknown", rule, unit=unit, round=command.round)
     if command.player not in state.settled[command.round]:
-        raise refuse("round/no-bet", player=command.player, unit=unit, round=command.round)
-    owing = _require_transfer(state, command.player, command.amount, command.reason)
+        raise refuse("round/no-bet", rule, player=command.player, unit=unit, round=command.round)
+    owing = _require_transfer(game, state, command.player, command.amount, command.reason)
     return [
         events.BetCorrected(
             round=command.round,
@@ -200,11 +269,11 @@ def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> 
     """Record a ruling on a case the rules do not provide for."""
     rule = game.facts.irregularities.get("not-provided-for")
     require_role(command.by, rule.by if rule else command.facts.roles, rule)
-    second = optional_second_person(command, rule)
+    second = optional_second_person(game, command, rule)
     has_bet = any(command.player in nets for nets in state.settled.values())
     if command.player not in state.seats and not has_bet:
         raise refuse("player/unknown", player=command.player)
-    owing = _require_transfer(state, command.player, command.amount, command.reason)
+    owing = _require_transfer(game, state, command.player, command.amount, command.reason)
     return [
         events.RulingMade(
             player=command.player,
@@ -217,7 +286,7 @@ def make_ruling(game: Game, state: TableState, command: commands.MakeRuling) -> 
     ]
 
 
-def _require_transfer(state: TableState, player: str, amount: int, reason: str) -> int:
+def _require_transfer(game: Game, state: TableState, player: str, amount: int, reason: str) -> int:
     """Return the change of the player's debt by a transfer, refusing an impossible transfer."""
     if not reason.strip():
         raise refuse("reason/missing")
@@ -227,6 +296,7 @@ def _require_transfer(state: TableState, player: str, amount: int, reason: str) 
         raise refuse("chips/amount", amount=amount, chip=state.chips[0])
     if amount > state.float_amount:
         raise refuse("float/short", short=amount - state.float_amount)
+    if amount > 0:
+        return -amount_set_off(game, state, player, amount)
     seat = state.seats.get(player)
-    _, owing = reverse_nets({player: -amount}, {player: seat.stack if seat else 0}, state.owing)
-    return owing[0][1] if owing else 0
+    return max(-amount - (seat.stack if seat else 0), 0)

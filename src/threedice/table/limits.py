@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from threedice.rulebook import Box, Game
-    from threedice.table.state import Round, TableState
+    from threedice.table.state import TableState
 
 
 LimitMode = Literal["refuse", "record"]
@@ -78,17 +78,17 @@ def check_chips(chips: list[int]) -> None:
     """Raise InvalidInput unless the denominations ascend and are multiples of the smallest."""
     if not chips or chips != sorted(set(chips)) or chips[0] < 1:
         raise InvalidInput("chips are denominations above zero in ascending order")
-    for chip in chips[1:]:
+    for chip in chips:
         if chip % chips[0]:
             raise InvalidInput(f"a chip of {chip} is not a multiple of the smallest, {chips[0]}")
 
 
 def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
     """Raise an error if limits omit a box, name an unknown one, or cannot be met in chips."""
-    families = {box.family for box in game.boxes.values()}
+    families = dict.fromkeys(box.family for box in game.boxes.values())
     for name in limits.families:
         if name not in families:
-            raise UnknownName(f"family on {game.id}", name, sorted(families))
+            raise UnknownName(f"family on {game.id}", name, families)
     for name in limits.boxes:
         game.box(name)
     for name in game.boxes:
@@ -194,40 +194,42 @@ def find_breaches(game: Game, state: TableState) -> Iterator[LimitBreach]:
     policy, limits, current = game.facts.limits, limits_in_force(state), state.current
     rule, shooter = game.facts.shooter, state.shooter
     if rule and shooter and shooter.stake:
-        stake = shooter.stake
-        yield from _player_breaches(game, limits, rule.box, shooter.player, stake, stake)
+        yield from _over_maximum(game, limits, rule.box, shooter.player, shooter.stake)
+        yield from _under_minimum(game, limits, rule.box, shooter.player, shooter.stake)
     for spot, bets in current.bets.items():
         if policy.maximum.scope == "box":
-            yield from _shared_breaches(game, limits, current, spot)
+            yield from _over_maximum(game, limits, spot, "", current.totals[spot])
+            yield from _over_differential(game, limits, current.totals, spot)
         for player, bet in bets.items():
-            highest = bet.total if policy.maximum.scope == "player" else 0
+            if policy.maximum.scope == "player":
+                yield from _over_maximum(game, limits, spot, player, bet.total)
             lowest = bet.total if policy.minimum.scope == "player" else current.totals[spot]
-            yield from _player_breaches(game, limits, spot, player, highest, lowest)
+            yield from _under_minimum(game, limits, spot, player, lowest)
 
 
-def _player_breaches(
-    game: Game, limits: TableLimits, spot: Spot, player: PlayerId, highest: int, lowest: int
+def _over_maximum(
+    game: Game, limits: TableLimits, spot: Spot, player: PlayerId, staked: int
 ) -> Iterator[LimitBreach]:
-    """Yield the limits that a player's bet breaks; these are the amounts to which they apply."""
-    policy, box = game.facts.limits, limits.for_box(box_of(spot))
-    if highest > box.maximum:
-        clauses = clause_numbers(policy.maximum.clause)
-        yield LimitBreach("maximum", spot, player, highest, box.maximum, clauses)
-    if lowest < box.minimum:
-        clauses = clause_numbers(policy.minimum.clause)
-        yield LimitBreach("minimum", spot, player, lowest, box.minimum, clauses)
-
-
-def _shared_breaches(
-    game: Game, limits: TableLimits, current: Round, spot: Spot
-) -> Iterator[LimitBreach]:
-    """Yield the limits that the total of a spot shared by all players breaks."""
-    policy, total = game.facts.limits, current.totals[spot]
     maximum = limits.for_box(box_of(spot)).maximum
-    if total > maximum:
-        clauses = clause_numbers(policy.maximum.clause)
-        yield LimitBreach("maximum", spot, "", total, maximum, clauses)
-    allowed = permitted_total(game, limits, current.totals, spot)
-    if policy.differential and allowed < maximum and total > allowed:
-        clauses = clause_numbers(policy.differential.clause)
-        yield LimitBreach("differential", spot, "", total, allowed, clauses)
+    if staked > maximum:
+        clauses = clause_numbers(game.facts.limits.maximum.clause)
+        yield LimitBreach("maximum", spot, player, staked, maximum, clauses)
+
+
+def _over_differential(
+    game: Game, limits: TableLimits, totals: Mapping[Spot, int], spot: Spot
+) -> Iterator[LimitBreach]:
+    policy, maximum = game.facts.limits.differential, limits.for_box(box_of(spot)).maximum
+    allowed = permitted_total(game, limits, totals, spot)
+    if policy and allowed < maximum and totals[spot] > allowed:
+        clauses = clause_numbers(policy.clause)
+        yield LimitBreach("differential", spot, "", totals[spot], allowed, clauses)
+
+
+def _under_minimum(
+    game: Game, limits: TableLimits, spot: Spot, player: PlayerId, staked: int
+) -> Iterator[LimitBreach]:
+    minimum = limits.for_box(box_of(spot)).minimum
+    if staked < minimum:
+        clauses = clause_numbers(game.facts.limits.minimum.clause)
+        yield LimitBreach("minimum", spot, player, staked, minimum, clauses)

@@ -14,7 +14,7 @@ from threedice.table import events
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from threedice.table.events import AnyEvent, Payout
+    from threedice.table.events import AnyEvent, Payout, Stake
     from threedice.table.state import TableState
 
 
@@ -24,7 +24,8 @@ _UnpostedEvent = (
     | events.AreasLit | events.CheckPassed | events.LimitsSet | events.TableLocked
     | events.TableReleased | events.ChipsChanged | events.ColourTaken | events.ColouredUp
     | events.ChipsMoved | events.ChipsPutBack | events.DiceOffered | events.DiceChosen
-    | events.ResultAmended | events.ShooterAdvanced | events.ThrowRepeated | events.RoundContinued
+    | events.ResultAmended | events.ShooterAdvanced | events.RoundContinued
+    | events.EquipmentEvent
     | events.IrregularityNoted
 )  # fmt: skip
 """The events that move no money, the most frequent first."""
@@ -49,6 +50,15 @@ def table_postings(event: AnyEvent) -> list[Posting]:
             return _win_postings(("", player, event.stake, event.winnings))
         case events.ShooterLost(player=player):
             return [Posting("layout", "float", event.stake, player)]
+        case events.ShooterRestored(player=player):
+            lent = [
+                Posting("float", stack_account(player), event.owing, player),
+                Posting(owing_account(player), "vault", event.owing, player),
+            ]
+            laid = Posting(stack_account(player), "layout", event.laid, player)
+            return [*(lent if event.owing else ()), laid] if event.laid else []
+        case events.ThrowRepeated():
+            return _restored_stakes(event.restored)
         case events.TableOpened():
             return [Posting("vault", "float", event.float_amount)]
         case events.FloatFilled():
@@ -79,8 +89,8 @@ def table_postings(event: AnyEvent) -> list[Posting]:
                 Posting("vault", transfer_account(player), amount, player),
             ]
         case events.DebtRepaid(player=player, amount=amount):
-            is_chips = event.source == "stack"
-            paid = (stack_account(player), "float") if is_chips else ("outside", "cash")
+            is_cash = event.source == "cash"
+            paid = ("outside", "cash") if is_cash else (stack_account(player), "float")
             return [
                 Posting(*paid, amount, player),
                 Posting("vault", owing_account(player), amount, player),
@@ -95,7 +105,7 @@ def table_postings(event: AnyEvent) -> list[Posting]:
                 (spot, player, stake - plays) for spot, player, stake, plays in event.bets
             )
         case events.RoundVoided():
-            return _returned_stakes(event.returned)
+            return [*_returned_stakes(event.returned), *_restored_stakes(event.restored or ())]
         case events.RoundsReversed():
             owed = dict(event.owing)
             return [
@@ -126,20 +136,24 @@ def _returned_stakes(stakes: Iterable[tuple[str, str, int]]) -> list[Posting]:
     ]
 
 
+def _restored_stakes(stakes: Iterable[Stake]) -> list[Posting]:
+    return [Posting("float", "layout", amount, player, spot) for spot, player, amount in stakes]
+
+
 def _transfer_postings(player: str, amount: int, owed: int) -> list[Posting]:
     """Return the postings of an amount to a player, or from them if it is negative.
 
-    `owed` is the change of the player's debt. An amount taken beyond the stack is added to the debt
-    (`owed` > 0); an amount given pays the debt off first (`owed` < 0).
+    `owed` is the change of the player's debt. It grows by what is taken beyond the stack, or had
+    been set off (`owed` > 0); an amount given may reduce it first (`owed` < 0).
     """
-    stack, owing = stack_account(player), owing_account(player)
-    if amount > 0:
-        chips = Posting("float", stack, amount + owed, player)
-        debt = Posting("vault", owing, -owed, player)
-    else:
-        chips = Posting(stack, "float", -amount - owed, player)
-        debt = Posting(owing, "vault", owed, player)
-    return [chips, debt] if owed else [chips]
+    stack, owing, chips = stack_account(player), owing_account(player), amount + owed
+    moved = ("float", stack) if chips > 0 else (stack, "float")
+    postings = [Posting(*moved, abs(chips), player)]
+    if owed > 0:
+        postings.append(Posting(owing, "vault", owed, player))
+    if owed < 0:
+        postings.append(Posting("vault", owing, -owed, player))
+    return postings
 
 
 def table_balance(state: TableState, account: str) -> int | None:

@@ -9,16 +9,21 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, UnknownName
-from threedice.facts import SUPERVISORS
 from threedice.table import commands, events
 from threedice.table.chips import require_chip_multiple
+from threedice.table.commands import Actor
+from threedice.table.equipment.checks import require_ready
+from threedice.table.equipment.register import fail_lights, release_reported_pieces
+from threedice.table.irregularities import lock_table
 from threedice.table.limits import TableLimits, check_chips, check_limits, limits_in_force
-from threedice.table.rejections import find_rejections
+from threedice.table.rejections import find_rejections, rejects_at_close
 from threedice.table.rules import (
-    clauses_of,
+    approver_roles,
+    are_dice_open,
     handles,
     optional_second_person,
     refuse,
+    require_approval,
     require_irregularity,
     require_permission,
     require_role,
@@ -26,6 +31,7 @@ from threedice.table.rules import (
     require_second_person,
     require_step,
     require_step_role,
+    roles_with_stand_ins,
     skipped_steps,
 )
 from threedice.table.settlement import void_by_rule, void_round
@@ -33,9 +39,8 @@ from threedice.table.settlement import void_by_rule, void_round
 if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import Irregularity, IrregularityName
-    from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
-    from threedice.table.state import Round, TableState
+    from threedice.table.state import Round, Shooter, TableState
 
 
 @handles(commands.OpenTable)
@@ -48,7 +53,7 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
         raise refuse("table/currency", currency=state.currency)
     _require_limits(game, command.chips, command.limits)
     require_chip_multiple(command.float_amount, command.chips[0], minimum=0)
-    second = optional_second_person(command, game.facts.limits)
+    second = optional_second_person(game, command, game.facts.limits)
     return [
         events.TableOpened(
             table=command.table,
@@ -65,22 +70,11 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
     ]
 
 
-@handles(commands.PassCheck)
-def pass_check(game: Game, _state: TableState, command: commands.PassCheck) -> list[AnyEvent]:
-    """Record an opening check, made by a role that the rulebook names."""
-    checks = game.facts.opening
-    if command.check not in checks:
-        raise refuse("table/unknown-check", check=command.check, checks=", ".join(checks) or "none")
-    check = checks[command.check]
-    require_role(command.by, check.by, check)
-    return [events.CheckPassed(check=command.check, by=command.by)]
-
-
 @handles(commands.SetLimits)
 def set_limits(game: Game, state: TableState, command: commands.SetLimits) -> list[AnyEvent]:
     """Set new limits, to apply from the next opening of betting."""
     require_role(command.by, command.facts.roles)
-    second = require_second_person(command.by, command.approved_by, SUPERVISORS, game.facts.limits)
+    second = require_approval(game, command.by, command.approved_by, game.facts.limits)
     _require_limits(game, state.chips, command.limits)
     return [events.LimitsSet(limits=command.limits, by=command.by, approved_by=second)]
 
@@ -96,14 +90,20 @@ def _require_limits(game: Game, chips: list[int], limits: TableLimits) -> None:
 
 @handles(commands.CloseTable)
 def close_table(game: Game, state: TableState, command: commands.CloseTable) -> list[AnyEvent]:
-    """Close the table: void a round without a result, and let all players take their chips."""
+    """Close the table: void a round without dice, and let all players take their chips.
+
+    Once the dice lie open, the round is played to its end.
+    """
     require_role(command.by, command.facts.roles)
-    second = optional_second_person(command)
+    second = optional_second_person(game, command)
     current, procedure = state.round, game.facts.procedure
-    if current and current.is_established:
+    if current and (current.is_established or are_dice_open(game, current)):
         raise refuse("table/round-open", procedure, unit=procedure.unit)
     voided: list[AnyEvent] = []
-    if current or state.standing or (state.shooter and state.shooter.stake):
+    shooter_bet = bool(state.shooter and state.shooter.stake)
+    if shooter_bet and game.facts.shooter and game.facts.shooter.at_close == "refuse":
+        raise refuse("bet/locked", game.facts.shooter)
+    if current or state.standing or shooter_bet:
         cause = "the table closes"
         voided = void_round(game, state, cause, "returned", command.by, include_shooter_bet=True)
     carried_away = [(player, seat.stack + seat.at_risk) for player, seat in state.seats.items()]
@@ -121,13 +121,24 @@ def close_table(game: Game, state: TableState, command: commands.CloseTable) -> 
 
 @handles(commands.ReleaseTable)
 def release_table(game: Game, state: TableState, command: commands.ReleaseTable) -> list[AnyEvent]:
-    """Unlock the table after a malfunction."""
+    """Unlock the table after a malfunction, from all causes or from one of them."""
     require_permission(game, command.by, "release-table", command.facts.roles)
     if not state.locked:
         raise refuse("table/not-locked")
+    if command.cause and command.cause not in state.locked:
+        causes = ", ".join(state.locked)
+        raise refuse("table/other-cause", cause=command.cause, causes=causes)
     if not command.reason.strip():
         raise refuse("reason/missing")
-    return [events.TableReleased(reason=command.reason, by=command.by)]
+    return [
+        events.TableReleased(
+            reason=command.reason,
+            by=command.by,
+            remedy=command.remedy,
+            cause=command.cause or None,
+        ),
+        *release_reported_pieces(state, command),
+    ]
 
 
 # --- the round ----------------------------------------------------------------------------------
@@ -136,20 +147,16 @@ def release_table(game: Game, state: TableState, command: commands.ReleaseTable)
 def start_round(game: Game, state: TableState) -> list[AnyEvent]:
     """Return the start of a round, or nothing if one is being played.
 
-    Refuse it at a locked table and while opening checks are missing.
+    Refuse it at a locked table and while checks or equipment do not permit it.
     """
     if state.round is not None:
         return []
     unit = game.facts.procedure.unit
     if state.locked:
-        names = ("equipment-malfunction", state.locked)
+        names = ("equipment-malfunction", *state.locked)
         rules = [rule for name, rule in game.facts.irregularities.items() if name in names]
-        clauses = tuple(dict.fromkeys(clauses_of(*rules)))
-        raise refuse("table/locked", clauses, unit=unit, cause=state.locked)
-    missing = [check for check in game.facts.opening if check not in state.checks]
-    if missing:
-        first = game.facts.opening[missing[0]]
-        raise refuse("table/checks-missing", first, checks=", ".join(missing))
+        raise refuse("table/locked", *rules, unit=unit, cause=", ".join(state.locked))
+    require_ready(game, state)
     skipped = skipped_steps(game, state)
     return [events.RoundStarted(round=state.rounds + 1, game_hash=game.hash, skipped=skipped)]
 
@@ -173,7 +180,7 @@ def close_betting(game: Game, state: TableState, command: commands.CloseBetting)
     if rule and rule.must_bet and (shooter is None or not shooter.stake):
         raise refuse("shooter/must-bet", rule)
     closed = events.BettingClosed(by=command.by)
-    if state.mode == "record" or game.facts.limits.differential is None:
+    if not rejects_at_close(game, state):
         return [closed]
     return [*find_rejections(game, state, state.current.bets), closed]
 
@@ -210,14 +217,20 @@ def _void_if_early(
 
 @handles(commands.Throw)
 def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEvent]:
-    """Throw the dice; others may throw for a shooter only if the shooter is absent."""
+    """Throw the dice; others throw for a shooter only if the shooter is absent.
+
+    The dealer may record the throw of a shooter who is present.
+    """
     require_step(game, state, command)
     shooter = state.shooter
-    if command.by.role == "shooter":
-        _require_shooter(game, state, command.by)
+    if command.is_recorded or command.by.role == "shooter":
+        shooter = _require_shooter(game, state, command)
     elif shooter and not shooter.absent:
         raise refuse("shooter/only", game.facts.shooter)
-    return [events.StepTaken(step="throw", by=command.by)]
+    if shooter is None or shooter.absent or not command.is_recorded:
+        return [events.StepTaken(step="throw", by=command.by)]
+    thrower = Actor(id=shooter.player, role="shooter")
+    return [events.StepTaken(step="throw", by=thrower, recorded_by=command.by)]
 
 
 @handles(commands.Uncover)
@@ -239,15 +252,15 @@ def offer_dice(game: Game, state: TableState, command: commands.OfferDice) -> li
     """Offer a player the dice; they may be offered to another until the shooter has bet."""
     may_repeat = state.round is not None and "close-betting" not in state.round.done
     require_step(game, state, command, may_repeat=may_repeat)
-    require_seat(game, state, command.player)
+    require_seat(state, command.player)
     return [*start_round(game, state), events.DiceOffered(player=command.player)]
 
 
 @handles(commands.ChooseDice)
 def choose_dice(game: Game, state: TableState, command: commands.ChooseDice) -> list[AnyEvent]:
-    """Choose the dice of a series from the dice offered."""
+    """Choose the dice of a series from the dice offered, or record the shooter's choice."""
     step = require_step(game, state, command)
-    _require_shooter(game, state, command.by)
+    shooter = _require_shooter(game, state, command)
     rule = game.facts.shooter
     offered, chosen = (rule.dice_offered, rule.dice_chosen) if rule else (3, 3)
     different = set(command.dice)
@@ -257,12 +270,16 @@ def choose_dice(game: Game, state: TableState, command: commands.ChooseDice) -> 
         or not different <= set(range(1, offered + 1))
     ):
         raise refuse("shooter/choose", step, chosen=chosen, offered=offered)
-    return [events.DiceChosen(player=command.by.id, dice=command.dice)]
+    recorder = command.by if command.is_recorded else None
+    return [events.DiceChosen(player=shooter.player, dice=command.dice, recorded_by=recorder)]
 
 
-def _require_shooter(game: Game, state: TableState, by: Actor) -> None:
-    if state.shooter is None or state.shooter.player != by.id:
-        raise refuse("shooter/not-offered", game.facts.shooter, player=by.id)
+def _require_shooter(game: Game, state: TableState, command: commands.ShooterCommand) -> Shooter:
+    """Return the shooter, refusing the step of a player who does not have the dice."""
+    player, shooter = command.player or command.by.id, state.shooter
+    if shooter is None or shooter.player != player:
+        raise refuse("shooter/not-offered", game.facts.shooter, player=player)
+    return shooter
 
 
 # --- the result ---------------------------------------------------------------------------------
@@ -301,37 +318,53 @@ def press_enter(game: Game, state: TableState, command: commands.PressEnter) -> 
 
 @handles(commands.AmendResult)
 def amend_result(game: Game, state: TableState, command: commands.AmendResult) -> list[AnyEvent]:
-    """Amend a wrongly entered result under supervision, until settlement begins."""
+    """Amend a wrongly called or entered result under supervision, until settlement begins.
+
+    Where the entry is optional, the call can be amended without one.
+    """
     rule = require_irregularity(game, "wrong-entry")
-    require_role(command.by, rule.by, rule)
-    second = require_second_person(command.by, command.approved_by, rule.supervised_by, rule)
-    current = state.round
-    if current is None or current.result is None:
-        raise refuse("dice/not-called", rule)
+    require_role(command.by, roles_with_stand_ins(game, rule.by), rule)
+    allowed = approver_roles(game, command.facts.approvers, rule)
+    approvals = None if rule.supervised_by else game.facts.people.approvals
+    second = require_second_person(command.by, command.approved_by, allowed, rule, approvals)
+    current, entry = state.round, game.facts.procedure.steps.get("enter-result")
+    needs_entry = entry is None or not entry.optional
+    if current and "enter-result" in current.skipped:
+        needs_entry = False
+    if current is None or (current.result if needs_entry else current.called) is None:
+        is_called = current is not None and current.called is not None
+        raise refuse("dice/not-entered" if is_called else "dice/not-called", rule)
     if "collect-losers" in current.done:
         raise refuse("dice/settled", rule)
     _require_dice(game, current, command.dice, rule)
-    if sorted(command.dice) == sorted(current.result) == sorted(current.called or ()):
+    recorded = [sorted(dice) for dice in (current.called, current.result) if dice]
+    if all(sorted(command.dice) == dice for dice in recorded):
         raise refuse("dice/same", rule, dice=game.call(command.dice))
     return [events.ResultAmended(dice=command.dice, by=command.by, approved_by=second)]
 
 
 @handles(commands.Illuminate)
 def illuminate(game: Game, state: TableState, command: commands.Illuminate) -> list[AnyEvent]:
-    """Light the winning areas; a failure changes no payment, but may lock the table."""
-    require_step(game, state, command)
-    current = state.current
-    if current.result is None or sorted(current.result) != sorted(current.called or ()):
-        entered = game.call(current.result) if current.result else "nothing"
-        called = game.call(current.called) if current.called else "nothing"
-        rule = game.facts.irregularities.get("wrong-entry")
-        raise refuse("dice/unequal", rule, entered=entered, called=called)
-    boxes = list(game.winning(current.result))
+    """Light the winning areas; a failure changes no payment, but may lock the table.
+
+    The lights follow the entry. Where they are optional, the dealer records that they show nothing
+    or something else, and goes on by the dice.
+    """
+    step = require_step(game, state, command)
+    called, entered = state.current.final_result, state.current.result
+    if command.correct or not step.optional:
+        if entered is None:
+            raise refuse("step/not-now", step, step=command.step, after="enter-result")
+        if sorted(entered) != sorted(called):
+            rule = game.facts.irregularities.get("wrong-entry")
+            raise refuse("dice/unequal", rule, entered=game.call(entered), called=game.call(called))
+    boxes = list(game.winning(called))
     lit = events.AreasLit(boxes=boxes, correct=command.correct)
     failure = game.facts.irregularities.get("illumination-failed")
-    if not command.correct and failure and failure.locks_table:
-        return [lit, events.TableLocked(cause="illumination-failed")]
-    return [lit]
+    if command.correct:
+        return [lit]
+    cause: IrregularityName = "illumination-failed"
+    return [lit, *fail_lights(state, cause, command.by), *lock_table(state, failure, cause)]
 
 
 def _require_dice(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from threedice.table import events
+from threedice.table.equipment.prose import describe_equipment_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.money import AmountFormatter
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import StepName
+    from threedice.rulebook.conduct import IrregularityName, StepName
+    from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent, Stake
 
 
@@ -20,6 +22,21 @@ def describe_events(
 ) -> list[str]:
     """Return one line of text for each event, in the terms of the trade."""
     return [_describe_event(game, event, fmt) for event in history]
+
+
+def announcement(game: Game, event: AnyEvent) -> str:
+    """Return the words that the rulebook lets the dealer announce at an event, or an empty text."""
+    steps, irregularities = game.facts.procedure.steps, game.facts.irregularities
+    match event:
+        case events.BettingOpened():
+            return steps["open-betting"].announces
+        case events.BettingClosed():
+            return steps["close-betting"].announces
+        case events.RoundVoided() | events.RoundsReversed() | events.ThrowRepeated():
+            rule = irregularities.get(cast("IrregularityName", event.cause))
+            return rule.announces if rule else ""
+        case _:
+            return ""
 
 
 def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
@@ -32,7 +49,8 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             )
         case events.CheckPassed():
             check = game.facts.opening[event.check]
-            return f"  The {event.by.role} checks: {check.what or event.check}."
+            seal = f", seal {event.seal}" if event.seal else ""
+            return f"  The {event.by.role} checks: {check.what or event.check}{seal}."
         case events.LimitsSet():
             return f"  New limits wait, agreed by the {event.approved_by.role}."
         case events.FloatFilled():
@@ -44,7 +62,10 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case events.TableLocked():
             return f"  The table is locked: {event.cause}."
         case events.TableReleased():
-            return f"  The {event.by.role} releases the table: {event.reason}."
+            substitute = event.remedy == "substitute-procedure"
+            how = f" from {event.cause}" if event.cause else ""
+            how += " under a substitute procedure" if substitute else ""
+            return f"  The {event.by.role} releases the table{how}: {event.reason}."
         case events.BoughtIn():
             return f"  {event.player} buys in for {fmt(event.amount)} ({event.source})."
         case events.CashedOut():
@@ -60,11 +81,12 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case events.RoundStarted():
             return f"{unit.capitalize()} {event.round}."
         case events.BettingOpened():
-            return f"  {_announcement(game, 'open-betting', 'Betting is open')}"
+            return f"  {_describe_announcement(game, 'open-betting', 'Betting is open')}"
         case events.BettingClosed():
-            return f"  {_announcement(game, 'close-betting', 'Betting is closed')}"
+            return f"  {_describe_announcement(game, 'close-betting', 'Betting is closed')}"
         case events.StepTaken():
-            return f"  The {event.by.role} takes the step: {event.step}."
+            recorded = _recorded(event.recorded_by)
+            return f"  The {event.by.role} takes the step: {event.step}{recorded}."
         case events.BetPlaced():
             how = _MANNERS[event.manner]
             return f"  {event.player} bets {fmt(event.amount)} on {event.spot}{how}."
@@ -77,7 +99,9 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             where = f"{event.spot} to {event.to_spot}"
             return f"  {fmt(event.amount)} of {event.player}'s is moved, {where}."
         case events.ChipsPutBack():
-            return f"  {fmt(event.amount)} of {event.player}'s is put back on {event.to_spot}."
+            cause = f" (moved by {_MOVERS[event.moved_by]})" if event.moved_by else ""
+            amount = fmt(event.amount)
+            return f"  {amount} of {event.player}'s is put back on {event.to_spot}{cause}."
         case events.LineJudged():
             amount, spot = fmt(event.amount), event.spot
             decision = "counts" if event.accepted else "does not count and goes back"
@@ -85,7 +109,8 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case events.DiceOffered():
             return f"  The dice are offered to {event.player}."
         case events.DiceChosen():
-            return f"  {event.player} chooses dice {', '.join(map(str, event.dice))}."
+            dice, recorded = ", ".join(map(str, event.dice)), _recorded(event.recorded_by)
+            return f"  {event.player} chooses dice {dice}{recorded}."
         case events.DiceTumbled():
             return f"  The dice are tumbled {event.times} times."
         case events.ResultCalled():
@@ -120,22 +145,31 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             return f"  {event.player}'s {stake} on the shooter's bet wins {won}."
         case events.ShooterLost():
             return f"  {event.player} loses the shooter's bet of {fmt(event.stake)}."
+        case events.ShooterRestored():
+            bet = f"{event.player}'s {fmt(event.stake)} on the shooter's bet"
+            return f"  {bet} lies as before {unit} {event.round}."
         case events.RoundVoided():
+            put_back = f", put back: {_stakes(event.restored, fmt)}" if event.restored else ""
             bets = (
-                "bets stand"
+                f"bets stand{put_back}"
                 if event.bets == "stand"
                 else f"returned: {_stakes(event.returned, fmt)}"
             )
-            return f"  {unit.capitalize()} {event.round} is void ({event.cause}); {bets}."
+            announced = _quoted_announcement(game, event)
+            return (
+                f"  {announced}{unit.capitalize()} {event.round} is void ({event.cause}); {bets}."
+            )
         case events.RoundsReversed():
             moved = "; ".join(
                 f"{player} {_signed_amount(amount, fmt)}" for player, amount in event.transfers
             )
             rounds = ", ".join(map(str, event.rounds))
-            return f"  Undone ({event.cause}), {unit} {rounds}: {moved or 'nothing moves'}."
+            announced, moved = _quoted_announcement(game, event), moved or "nothing moves"
+            return f"  {announced}Undone ({event.cause}), {unit} {rounds}: {moved}."
         case events.ThrowRepeated():
-            rule = game.facts.irregularities[event.cause]
-            return f'  "{rule.announces or event.cause}": the dice are thrown again.'
+            back = f" Put back: {_stakes(event.restored, fmt)}." if event.restored else ""
+            call = announcement(game, event) or event.cause
+            return f'  "{call}": the dice are thrown again.{back}'
         case events.RoundContinued():
             known = ", ".join(game.faces.name(face) for face in event.known)
             return (
@@ -149,6 +183,8 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case events.RulingMade():
             amount = _signed_amount(event.amount, fmt)
             return f"  Ruling for {event.player}: {amount} ({event.reason})."
+        case events.EquipmentEvent():
+            return describe_equipment_event(game, event)
         case _:
             assert_never(event)
 
@@ -162,7 +198,19 @@ _MANNERS = {
 }
 
 
-def _announcement(game: Game, step: StepName, default: str) -> str:
+_MOVERS = {"dealer": "the dealer", "patron": "another patron"}
+
+
+def _recorded(by: Actor | None) -> str:
+    return f", recorded by the {by.role}" if by else ""
+
+
+def _quoted_announcement(game: Game, event: AnyEvent) -> str:
+    words = announcement(game, event)
+    return f'"{words}". ' if words else ""
+
+
+def _describe_announcement(game: Game, step: StepName, default: str) -> str:
     rule = game.facts.procedure.steps[step]
     bell = " The bell rings." if rule.bell else ""
     return f'"{rule.announces}".{bell}' if rule.announces else f"{default}.{bell}"

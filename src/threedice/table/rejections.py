@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def find_rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> list[BetRejected]:
     """Return what must be rejected to bring spots within their limits, the last placement first.
 
-    A placement reduced below the minimum is rejected whole, which may put the opposite spot over
-    the differential. The spots are therefore checked repeatedly until all are within limits.
+    A bet reduced below the minimum is rejected whole, which may put the opposite spot over the
+    differential. The spots are therefore checked repeatedly until all are within limits.
     """
     bets, totals = state.current.bets, dict(state.current.totals)
     rows = {spot: _placements_in_order(bets[spot]) for spot in spots if spot in bets}
@@ -32,6 +32,11 @@ def find_rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> lis
             rejections += _trim_shared(game, state, spot, placements, totals)
         if len(rejections) == before:
             return rejections
+
+
+def rejects_at_close(game: Game, state: TableState) -> bool:
+    """Return whether the close rejects excess over a differential, as at electronic tables."""
+    return state.mode != "record" and game.facts.limits.differential is not None
 
 
 _PlacementRows = list[tuple[int, str, int]]
@@ -80,19 +85,30 @@ def _reject_last_first(
     excess: int,
     limit: UpperLimit,
 ) -> list[BetRejected]:
-    """Take an excess off placements, the last first, leaving amounts that can be paid."""
+    """Take an excess off placements, the last first, leaving amounts that can be paid.
+
+    If the player's bet on the spot would fall below the minimum, all of that bet is returned; where
+    the minimum applies to the total of a box, if that total would.
+    """
     step = stake_step(game.boxes[box_of(spot)], state.chips)
     minimum = limits_in_force(state).for_box(box_of(spot)).minimum
+    is_per_player = game.facts.limits.minimum.scope == "player"
     rejections = []
     while excess > 0:
         number, player, amount = placements.pop()
         rejected = min(amount, -(-excess // step) * step)
-        if amount - rejected < minimum:
-            rejected = amount
-        else:
+        kept = sum(row[2] for row in placements if row[1] == player or not is_per_player)
+        kept += amount - rejected
+        returned = [(number, player, rejected)]
+        if kept < minimum:
+            others = [row for row in placements if row[1] == player]
+            returned = [(number, player, amount), *reversed(others)]
+            placements[:] = [row for row in placements if row[1] != player]
+        elif rejected < amount:
             placements.append((number, player, amount - rejected))
-        excess -= rejected
-        rejections.append(
-            BetRejected(player=player, spot=spot, amount=rejected, number=number, limit=limit)
-        )
+        for number, _, part in returned:
+            excess -= part
+            rejections.append(
+                BetRejected(player=player, spot=spot, amount=part, number=number, limit=limit)
+            )
     return rejections

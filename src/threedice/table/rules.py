@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 from threedice.errors import Refusal, nearest_names
-from threedice.rulebook.conduct import clause_numbers
+from threedice.facts import SUPERVISORS
+from threedice.rulebook.conduct import RefusingRule, clause_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from threedice.facts import CommandFacts
     from threedice.rulebook import Box, Game
@@ -79,7 +80,8 @@ Grounds = Rule | tuple[str, ...] | None
 def require_role(actor: Actor, allowed: Collection[TableRole], *grounds: Grounds) -> None:
     """Refuse an actor whose role is not among the allowed ones."""
     if actor.role not in allowed:
-        raise refuse("role/not-allowed", *grounds, role=actor.role, allowed=", ".join(allowed))
+        roles = ", ".join(allowed) or "nobody"
+        raise refuse("role/not-allowed", *grounds, role=actor.role, allowed=roles)
 
 
 def require_permission(
@@ -107,21 +109,66 @@ def require_second_person(
     return second
 
 
-def optional_second_person(command: OptionallyApproved, *grounds: Grounds) -> Actor | None:
+def require_approval(game: Game, actor: Actor, second: Actor | None, *grounds: Grounds) -> Actor:
+    """Return the second person of an act that takes two people, by the rulebook's rule on them."""
+    allowed = approver_roles(game, SUPERVISORS)
+    return require_second_person(actor, second, allowed, *grounds, game.facts.people.approvals)
+
+
+def optional_second_person(
+    game: Game, command: OptionallyApproved, *grounds: Grounds
+) -> Actor | None:
     """Return the person who approved a command that one may send alone, or None.
 
     Which commands need one depends on the house (`threedice.house.authority`).
     """
     second = command.approved_by or None
     if second is not None:
-        require_second_person(command.by, second, command.facts.approvers, *grounds)
+        allowed = approver_roles(game, command.facts.approvers)
+        require_second_person(command.by, second, allowed, *grounds, game.facts.people.approvals)
     return second
 
 
-def require_seat(game: Game, state: TableState, player: str) -> TableSeat:
+def approver_roles(
+    game: Game, roles: Iterable[TableRole], irregularity: Irregularity | None = None
+) -> list[TableRole]:
+    """Return those of the roles whose approval counts by the rulebook.
+
+    The supervisors whom the rule on an irregularity names count, with those who may stand in for
+    them; without any, the rule on approvals applies.
+    """
+    rule = game.facts.people.approvals
+    named = irregularity.supervised_by if irregularity else []
+    if named:
+        allowed = roles_with_stand_ins(game, named)
+        return [role for role in roles if role in allowed]
+    return [role for role in roles if rule is None or role in rule.by]
+
+
+def require_ages(game: Game, command: TableCommand, ages: Mapping[str, int | None]) -> None:
+    """Refuse a command if the person who sends or approves it is under the minimum age."""
+    field = command.facts.second_person
+    for person in (command.by, getattr(command, field) if field else None):
+        if person:
+            require_age(game, person.role, ages.get(person.id))
+
+
+def require_age(game: Game, role: TableRole, years: int | None) -> None:
+    """Refuse a person under the minimum age, or of unknown age where it must be known."""
+    rule = game.facts.people.minimum_age
+    if rule is None or role not in rule.applies_to:
+        return
+    if years < rule.years if years is not None else role in rule.proven:
+        code = "role/age" if years is not None else "role/age-unknown"
+        if role in ("player", "shooter"):
+            code = "player/age"
+        raise refuse(code, rule, role=role, years=rule.years)
+
+
+def require_seat(state: TableState, player: str) -> TableSeat:
     """Return a player's seat, refusing a player without chips at the table."""
     if player not in state.seats:
-        raise refuse("player/unknown", game.facts.chips, player=player)
+        raise refuse("player/unknown", player=player)
     return state.seats[player]
 
 
@@ -157,12 +204,16 @@ def require_step(
     rule = game.facts.procedure.steps.get(step)
     if rule is None:
         raise refuse("step/not-in-rulebook", game.facts.procedure, step=step)
-    require_step_role(game, step, command.by)
+    require_step_role(game, step, command.by, is_recorded=command.is_recorded)
+    if step in (state.round.skipped if state.round else ()) and rule.equipment:
+        raise refuse("equipment/none", rule, kind=", ".join(rule.equipment))
     if rule.per == "shooter" and is_in_series(state):
         raise refuse("shooter/series", rule)
     done = state.round.done if state.round else set(skipped_steps(game, state))
     if step in done and not may_repeat:
         raise refuse("step/already-done", rule, step=step)
+    if step not in done and step not in remaining_steps(game, done):
+        raise refuse("step/too-late", rule, step=step)
     missing = [each for each in steps_before(game, step) if each not in done]
     if missing:
         raise refuse("step/not-now", rule, step=step, after=missing[0])
@@ -172,15 +223,17 @@ def require_step(
 _EQUIPMENT_STEPS: tuple[StepName, ...] = ("tumble", "uncover", "enter-result")
 
 
-def require_step_role(game: Game, step: StepName, actor: Actor) -> None:
-    """Refuse an actor who may not take a step.
+def require_step_role(
+    game: Game, step: StepName, actor: Actor, *, is_recorded: bool = False
+) -> None:
+    """Refuse an actor who may not take a step, or not record it for the player.
 
     The refusal also cites the clause on interference if the step uses equipment.
     """
     rule = game.facts.procedure.steps[step]
     interference = game.facts.irregularities.get("interference")
     uses_equipment = step in _EQUIPMENT_STEPS
-    allowed = roles_with_stand_ins(game, rule.by)
+    allowed = roles_with_stand_ins(game, rule.recorded_by if is_recorded else rule.by)
     require_role(actor, allowed, rule, interference if uses_equipment else None)
 
 
@@ -199,15 +252,48 @@ def steps_before(game: Game, step: StepName) -> list[StepName]:
 
     A step with `as_early_as` requires only the steps up to that one.
     """
-    procedure = game.facts.procedure
-    order, early = procedure.order, procedure.steps[step].as_early_as
-    return order[: order.index(early) + 1] if early else order[: order.index(step)]
+    order, steps = game.facts.procedure.order, game.facts.procedure.steps
+    early = steps[step].as_early_as
+    before = order[: order.index(early) + 1] if early else order[: order.index(step)]
+    return [each for each in before if not steps[each].optional]
+
+
+def remaining_steps(game: Game, done: Collection[StepName]) -> list[StepName]:
+    """Return the steps still to be taken, in order.
+
+    An optional step can no longer be taken after a later step that is not optional.
+    """
+    order, steps = game.facts.procedure.order, game.facts.procedure.steps
+    taken = [index for index, step in enumerate(order) if step in done and not steps[step].optional]
+    last = max(taken, default=-1)
+    return [
+        step
+        for index, step in enumerate(order)
+        if step not in done and not (steps[step].optional and index < last)
+    ]
 
 
 def skipped_steps(game: Game, state: TableState) -> list[StepName]:
-    """Return the steps that a round starting now skips: in a series, those done per shooter."""
-    steps = game.facts.procedure.steps
-    return [step for step in steps if steps[step].per == "shooter"] if is_in_series(state) else []
+    """Return the steps that a round starting now skips.
+
+    In a series, those done per shooter; at any table, those with equipment that it plays without.
+    """
+    steps, in_series = game.facts.procedure.steps, is_in_series(state)
+    return [
+        name
+        for name, step in steps.items()
+        if (in_series and step.per == "shooter") or any(map(state.equipment.lacks, step.equipment))
+    ]
+
+
+def are_dice_open(game: Game, current: Round) -> bool:
+    """Return whether betting has closed and the dice lie open.
+
+    They do once they are uncovered or thrown, or tumbled in a game without a cover.
+    """
+    order = game.facts.procedure.order
+    opens = next((step for step in ("uncover", "throw") if step in order), "tumble")
+    return {"close-betting", opens} <= current.done
 
 
 def is_in_series(state: TableState) -> bool:
@@ -215,8 +301,11 @@ def is_in_series(state: TableState) -> bool:
     return state.shooter is not None and state.shooter.stake > 0
 
 
-def require_open_betting(game: Game, state: TableState) -> Round:
-    """Return the current round, refusing the command if its betting is not open."""
+def require_open_betting(game: Game, state: TableState, *grounds: Grounds) -> Round:
+    """Return the current round, refusing the command if its betting is not open.
+
+    The refusal after the close also cites these grounds.
+    """
     current, steps = state.round, game.facts.procedure.steps
     opens = steps["open-betting"]
     if current is None or "open-betting" not in current.done:
@@ -224,7 +313,7 @@ def require_open_betting(game: Game, state: TableState) -> Round:
     if "close-betting" in current.done:
         late_bet = game.facts.irregularities.get("bet-after-close") or steps["close-betting"]
         in_settlement = "collect-losers" in current.done
-        raise refuse("betting/closed", late_bet, opens if in_settlement else None)
+        raise refuse("betting/closed", *grounds, late_bet, opens if in_settlement else None)
     return current
 
 
@@ -238,7 +327,7 @@ def require_box(game: Game, box_id: str) -> Box:
     box = game.boxes.get(box_id)
     if box is None:
         nearest = ", ".join(nearest_names(box_id, game.boxes))
-        raise refuse("bet/unknown-box", betting_rule(game), box=box_id, nearest=nearest)
+        raise refuse("bet/unknown-box", box=box_id, nearest=nearest)
     return box
 
 
@@ -247,9 +336,8 @@ def resolve_spot(game: Game, box: str, area: str) -> Spot:
     per_area = game.facts.limits.areas == "per-area"
     ends = game.ends[box]
     if area not in ends and (area or per_area):
-        raise refuse(
-            "bet/unknown-area", betting_rule(game), box=box, area=area, areas=", ".join(ends)
-        )
+        areas = ", ".join(filter(None, ends)) or "no areas"
+        raise refuse("bet/unknown-area", box=box, area=area, areas=areas)
     return f"{box}@{area}" if per_area and area else box
 
 
@@ -259,39 +347,49 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "table/currency": "this table has debts and rounds in {currency}; it cannot open in another",
     "table/checks-missing": "these opening checks are missing: {checks}",
     "table/unknown-check": "there is no check {check}; there are {checks}",
+    "table/check-failed": "the opening check {check} failed by {piece}; have that replaced and the "
+    "check repeated, or released under a substitute procedure",
     "table/locked": "no further {unit} starts until the table is released: {cause}",
     "table/not-locked": "the table is not locked",
+    "table/other-cause": "the table is not locked by {cause}, but by {causes}",
     "table/round-open": "a {unit} is being played; finish it first",
     "role/not-allowed": "{role} may not do this; {allowed} may",
     "role/second-person": "a second person must approve this: {allowed}, other than the requester",
     "role/same-person": "nobody may approve their own request",
+    "role/age": "nobody under {years} years deals or conducts this game",
+    "role/age-unknown": "the date of birth of everybody who deals or conducts this game must be on"
+    " record, and here that of the {role} is missing; have an administrator record it",
     "step/not-now": "{step} comes after {after}",
     "step/already-done": "{step} has been done",
+    "step/too-late": "{step} was left out, and the steps after it have been taken",
     "step/not-in-rulebook": "this game has no step {step}",
-    "betting/closed": "betting is closed",
-    "betting/not-open": "betting is not open yet",
+    "betting/closed": "betting is closed; wait until it opens again",
+    "betting/not-open": "betting is not open yet; wait until it opens",
     "bet/unknown-box": "there is no box {box} on this layout; the nearest are {nearest}",
     "bet/unknown-area": "box {box} has no area {area}; it has {areas}",
-    "bet/amount": "{amount} cannot be staked in chips of {chip}",
+    "bet/amount": "{amount} cannot be staked in chips of {chip}; stake a multiple of that",
     "bet/not-payable": "{amount} cannot be paid exactly; stake multiples of {step}",
-    "bet/stack": "{amount} is more than the {stack} in the stack",
-    "bet/over-maximum": "{amount} is more than fits: {room} of {maximum}",
-    "bet/under-minimum": "a bet of {total} is under the minimum of {minimum}",
-    "bet/locked": "the bet is locked and may not be removed",
+    "bet/stack": "{amount} is more than the {stack} in the stack; stake less or buy in",
+    "bet/over-maximum": "{amount} is more than fits: {room} of the maximum of {maximum} is left",
+    "bet/under-minimum": "a bet of {total} is under the minimum; stake at least {minimum}",
+    "bet/settled": "a settled bet is not corrected; the shift manager may rule on it",
+    "bet/locked": "the bet is locked and may be neither raised nor removed",
     "bet/not-there": "there is no bet of {amount} there, only {staked}",
     "bet/nothing-over": "nothing in {box} is over a limit",
     "bet/position-fixed": "the positions of the chips are fixed; moving them changes nothing",
     "bet/call-bet": "a misplaced call bet stays where it was put",
-    "chips/amount": "{amount} cannot be made in chips of {chip}",
-    "chips/stack": "{amount} is more than the {stack} in the stack",
+    "chips/amount": "{amount} cannot be made in chips of {chip}; choose a multiple of that",
+    "chips/stack": "{amount} is more than the {stack} in the stack; choose at most that",
     "chips/colour-taken": "{colour} is another player's colour",
     "chips/no-colours": "non-value chips are not used in this game",
     "chips/colour-value": "give a colour, and a value that is a multiple of {chip}, the smallest "
     "chip, and divides the stack",
     "chips/bets-down": "the player has bets on the layout; settle them first",
-    "player/unknown": "player {player} has no chips at this table",
+    "player/unknown": "player {player} has no chips at this table; they buy in first",
     "player/looks-alike": "{player} looks like {other}, who is at this table; give another id",
     "player/age": "players must be at least {years} years old",
+    "debt/held": "{player} owes {owing}; only {free} may leave the table unless a supervisor "
+    "decides otherwise",
     "debt/amount": "{player} owes {owing}; {amount} cannot be repaid",
     "float/short": "the float is {short} short; ask for a fill",
     "float/amount": "the float is {float}; {amount} cannot be taken from it",
@@ -300,12 +398,14 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "dice/too-few": "three keys have to be pressed before Enter",
     "dice/known": "the dice are known to show {known}",
     "dice/not-called": "the result has not been called",
+    "dice/not-entered": "the result has not been entered; enter it before it is amended",
     "dice/unequal": "{entered} was entered, {called} was called; have it amended",
     "dice/settled": "settlement has begun; the result cannot be amended",
     "dice/same": "the result is {dice} already",
     "irregularity/unknown": "the rulebook does not provide for {irregularity}",
     "irregularity/not-now": "{irregularity} cannot be reported now",
-    "irregularity/dice": "{known} cannot be the known dice of this round",
+    "irregularity/dice": "{known} cannot be the known dice of this round; dice are known once they "
+    "were tumbled or thrown, and stay known",
     "round/unknown": "there is no settled {unit} {round}",
     "round/no-bet": "{player} had no bet in {unit} {round}",
     "round/reversed": "{unit} {round} has been reversed already",
@@ -318,20 +418,45 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "shooter/choose": "choose {chosen} different dice of the {offered} offered",
     "shooter/series": "the shooter's series is not over",
     "limits/wrong": "{problem}",
+    "equipment/unknown-kind": "there is no equipment {kind}; there is {kinds}",
+    "equipment/unknown": "the register has no {piece} in use; the nearest are {nearest}",
+    "equipment/registered": "the register has {piece} already; give another name",
+    "equipment/needed": "this game is not played without {kind}",
+    "equipment/in-use": "{piece} is in use",
+    "equipment/in-order": "{piece} is in order",
+    "equipment/none": "this table plays without {kind}",
+    "equipment/other-kind": "this does not concern {piece}, but {kinds}",
+    "equipment/faulty": "the check {check} cannot be passed while {piece} is faulty",
+    "equipment/seal": "the seal of {piece} has the number {seal}, not {seen}; fail the check",
+    "equipment/dice": "{piece} is a set of dice; inspect it, or remove it and install another",
+    "equipment/dice-count": "{kind} is registered with {count} different dice",
+    "equipment/unknown-dice": "the register has no set of dice {piece}; the nearest are {nearest}",
+    "equipment/not-in-order": "{piece} is {condition}",
+    "equipment/unsealed": "the dice are played with under seal; give the number of the seal",
+    "equipment/no-die": "{piece} has no damaged die {die}",
+    "equipment/not-installed": "{piece} is not installed",
+    "dice/no-set": "no set of dice in good order is installed",
+    "equipment/untested": "{count} lamps have not been tested, first {lamps}; run the test mode",
+    "equipment/test-failed": "the last test found faults; dark: {dark}; stray: {stray}; "
+    "wrong: {wrong}",
+    "equipment/testing": "the terminal is in test mode; end the test first",
+    "equipment/not-testing": "the terminal is not in test mode; start a test first",
+    "equipment/unknown-lamp": "there is no area {lamp} on this layout; the nearest are {nearest}",
 }
 """The text of every refusal code; the facts of a refusal fill the placeholders."""
 
 
 def refuse(code: str, /, *grounds: Grounds, **facts: Any) -> Refusal:
     """Return a refusal for the caller to raise, with the clauses of its grounds."""
-    return Refusal(code, TABLE_REFUSAL_TEXTS[code], clauses_of(*grounds), facts)
+    numbers = (number for each in grounds if each for number in _clauses_for(code, each))
+    clauses = tuple(dict.fromkeys(numbers))
+    return Refusal(code, TABLE_REFUSAL_TEXTS[code], clauses, facts)
 
 
-def clauses_of(*grounds: Grounds) -> tuple[str, ...]:
-    """Return the clauses that each of the grounds cites."""
-    return tuple(
-        number
-        for each in grounds
-        if each
-        for number in (each if isinstance(each, tuple) else clause_numbers(each.clause))
-    )
+def _clauses_for(code: str, ground: Rule | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the clauses of a ground that a refusal with this code cites."""
+    if isinstance(ground, tuple):
+        return ground
+    if isinstance(ground, RefusingRule) and code in ground.refusals:
+        return clause_numbers(ground.refusals[code])
+    return clause_numbers(ground.clause)

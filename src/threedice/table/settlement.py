@@ -9,14 +9,18 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from threedice.dice import contains
 from threedice.money import Amount
 from threedice.table import commands, events
+from threedice.table.debts import set_off_payments
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
+from threedice.table.rejections import find_rejections, rejects_at_close
 from threedice.table.rules import handles, refuse, require_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from threedice.dice import Roll
     from threedice.money import Odds
@@ -35,7 +39,7 @@ def collect_losers(
     """Apportion bets over a limit, and collect the losing bets."""
     require_step(game, state, command)
     roll = state.current.final_result
-    shares = list(_pro_rata_shares(game, state))
+    shares = list(_pro_rata_shares(game, state, _staked(game, state)))
     plays = {(spot, player): share for spot, player, _, share in shares}
     losing = [
         (spot, player, plays.get((spot, player), bet.total))
@@ -62,10 +66,29 @@ def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> 
     shooter = _shooter_wins(game, state)
     total: int = sum(winnings for *_, winnings in paid)
     total += sum(each.winnings for each in shooter if isinstance(each, events.ShooterWon))
-    if total > state.float_amount:
-        raise refuse("float/short", short=total - state.float_amount)
+    require_float(state, total)
     number = state.current.number
-    return [*shooter, events.WinnersPaid(round=number, dice=roll, bets=paid)]
+    settled = events.WinnersPaid(round=number, dice=roll, bets=paid)
+    return [*shooter, settled, *_set_off_winnings(game, state, number, paid, shooter)]
+
+
+def _set_off_winnings(
+    game: Game,
+    state: TableState,
+    number: int,
+    paid: Sequence[Payout],
+    shooter: Sequence[events.ShooterAdvanced | events.ShooterWon],
+) -> list[events.DebtRepaid]:
+    """Return the reductions of debts by the winnings of a round, the shooter's bet included."""
+    if not any(state.owing.values()):
+        return []
+    winnings: dict[str, int] = {}
+    for _, player, _, amount in paid:
+        winnings[player] = winnings.get(player, 0) + amount
+    for event in shooter:
+        if isinstance(event, events.ShooterWon):
+            winnings[event.player] = winnings.get(event.player, 0) + event.winnings
+    return set_off_payments(game, state, winnings, "winnings", number)
 
 
 def working_order(game: Game, state: TableState) -> Iterator[tuple[Spot, dict[str, Bet]]]:
@@ -84,22 +107,51 @@ def winning_odds(game: Game, spot: Spot, roll: Roll) -> Odds | None:
     return game.boxes[box_of(spot)].odds_on(roll)
 
 
-def _pro_rata_shares(game: Game, state: TableState) -> Iterator[tuple[Spot, str, int, int]]:
+def playing_stakes(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, int]]:
+    """Return what each bet on the layout would play if the round went on from here.
+
+    An electronic table rejects excess at the close, and unnoticed excess is apportioned when losers
+    are collected.
+    """
+    if state.round is None:
+        return {}
+    stakes, done = _staked(game, state), state.round.done
+    if rejects_at_close(game, state) and "close-betting" not in done:
+        for rejected in find_rejections(game, state, stakes):
+            stakes[rejected.spot][rejected.player] -= rejected.amount
+    if "collect-losers" not in done:
+        for spot, player, _, share in list(_pro_rata_shares(game, state, stakes)):
+            stakes[spot][player] = share
+    return stakes
+
+
+def _staked(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, int]]:
+    """Return the stakes on the layout, in the order in which a dealer works it."""
+    return {
+        spot: {player: bet.total for player, bet in bets.items()}
+        for spot, bets in working_order(game, state)
+    }
+
+
+def _pro_rata_shares(
+    game: Game, state: TableState, stakes: Mapping[Spot, Mapping[PlayerId, int]]
+) -> Iterator[tuple[Spot, str, int, int]]:
     """Yield the bets that play in part: (spot, player, stake, amount played)."""
-    policy, limits, current = game.facts.limits, limits_in_force(state), state.current
+    policy, limits = game.facts.limits, limits_in_force(state)
     shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
     rule = policy.pro_rata if shared else None
     if rule is None:
         return
-    for spot, bets in working_order(game, state):
-        allowed = permitted_total(game, limits, current.totals, spot)
-        if current.totals[spot] <= allowed:
-            continue
-        stakes = {player: bet.total for player, bet in bets.items()}
+    totals = {spot: sum(bets.values()) for spot, bets in stakes.items()}
+    by_differential = policy.differential and policy.differential.unnoticed == "pro-rata"
+    for spot, bets in stakes.items():
+        allowed = limits.for_box(box_of(spot)).maximum
+        if by_differential:
+            allowed = permitted_total(game, limits, totals, spot)
         minimum = limits.for_box(box_of(spot)).minimum
         step = stake_step(game.boxes[box_of(spot)], state.chips)
-        shares = apportion_by_rule(rule, stakes, allowed, minimum, step)
-        for player, stake in stakes.items():
+        shares = apportion_by_rule(rule, bets, allowed, minimum, step)
+        for player, stake in bets.items():
             if shares[player] != stake:
                 yield spot, player, stake, shares[player]
 
@@ -155,12 +207,17 @@ def void_by_rule(
     """Return the voiding of the round for an irregularity, or for another cause that is like it.
 
     Without a rule of the irregularity's own, the procedure's rule on the bets applies. Locked bets
-    stand.
+    stand. Bets that stand are put back if they have been collected.
     """
     rule, bets = game.facts.irregularities.get(irregularity), game.facts.procedure.void.bets
     if rule and rule.bets:
         bets = "returned" if rule.bets == "returned" else "stand"
     return void_round(game, state, cause or irregularity, bets, by, approved_by)
+
+
+def is_being_settled(state: TableState) -> bool:
+    """Return whether the losers of the current round have been collected."""
+    return state.round is not None and "collect-losers" in state.round.done
 
 
 def void_round(
@@ -173,7 +230,7 @@ def void_round(
     *,
     include_shooter_bet: bool = False,
 ) -> list[AnyEvent]:
-    """Return the voiding of the round being played, with the stakes to be returned.
+    """Return the voiding of the round being played, with the stakes to be returned or put back.
 
     The shooter's bet spans several throws and stays, unless `include_shooter_bet`.
     """
@@ -183,16 +240,17 @@ def void_round(
     if include_shooter_bet and shooter_bet and shooter_bet[0].stake:
         shooter, box = shooter_bet
         returned.append((box.id, shooter.player, shooter.stake))
-    return [
-        events.RoundVoided(
-            round=number,
-            cause=cause,
-            bets=bets,
-            returned=returned,
-            by=by,
-            approved_by=approved_by,
-        )
-    ]
+    restored = collected_stakes(game, state) if bets == "stand" else []
+    voided = events.RoundVoided(
+        round=number,
+        cause=cause,
+        bets=bets,
+        returned=returned,
+        by=by,
+        approved_by=approved_by,
+        restored=restored or msgspec.UNSET,
+    )
+    return [voided, *(restore_shooter(state, number) if restored else ())]
 
 
 def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
@@ -202,13 +260,40 @@ def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
     """
     current = state.round
     layout = current.bets if current else state.standing[0] if state.standing else {}
-    roll = current.result if current and "collect-losers" in current.done else None
+    roll = current.final_result if current and "collect-losers" in current.done else None
     return [
         (spot, player, bet.total)
         for spot, bets in layout.items()
         if roll is None or winning_odds(game, spot, roll)
         for player, bet in bets.items()
     ]
+
+
+def collected_stakes(game: Game, state: TableState) -> list[Stake]:
+    """Return the bets of the current round that have been collected, the shooter's included.
+
+    The float must be able to return them.
+    """
+    if not is_being_settled(state):
+        return []
+    current = state.current
+    collected = [
+        (spot, player, bet.total)
+        for spot, bets in working_order(game, state)
+        if winning_odds(game, spot, current.final_result) is None
+        for player, bet in bets.items()
+    ]
+    rule, shooter = game.facts.shooter, current.shooter
+    lost = [(rule.box, shooter.player, shooter.stake)] if rule and shooter else []
+    stakes = [*collected, *lost]
+    require_float(state, sum(amount for _, _, amount in stakes))
+    return stakes
+
+
+def require_float(state: TableState, paid: int) -> None:
+    """Refuse to pay more than the float holds."""
+    if paid > state.float_amount:
+        raise refuse("float/short", short=paid - state.float_amount)
 
 
 def reverse_rounds(
@@ -218,27 +303,39 @@ def reverse_rounds(
     cause: str,
     by: Actor,
     approved_by: Actor,
-    returned: bool,
+    returned: Sequence[Stake] = (),
+    put_back: Sequence[Stake] = (),
 ) -> list[AnyEvent]:
     """Return the reversal of settled rounds: one transfer per player undoes the sum of their nets.
 
-    `returned` says that the current round's bets are being returned as well, so that players can
-    pay from them. If its losers have been collected, its number is among `rounds`, and their
-    stakes are paid back too.
+    `returned` are the bets of the current round that are being returned as well, so that players
+    can pay from them. If its losers have been collected, its number is among `rounds`, and their
+    stakes are paid back too, unless they are `put_back` from the float on the layout. A shooter's
+    bet that was decided in the last of the rounds lies on the layout again.
     """
     if not rounds:
         return []
     unit = game.facts.procedure.unit
     nets: dict[str, int] = {}
+    set_off: dict[str, int] = {}
     for number in rounds:
         if number in state.reversed:
             raise refuse("round/reversed", unit=unit, round=number)
         for player, net in _round_nets(game, state, number).items():
             nets[player] = nets.get(player, 0) + net
-    transfers, owing = reverse_nets(nets, _player_stacks(game, state, returned), state.owing)
-    paid = sum(amount for _, amount in transfers) + sum(debt for _, debt in owing)
-    if paid > state.float_amount:
-        raise refuse("float/short", short=paid - state.float_amount)
+        for player, amount in state.set_off.get(number, {}).items():
+            set_off[player] = set_off.get(player, 0) + amount
+    for player, amount in set_off.items():
+        set_off[player] = max(amount, -state.owing[player])  # a repaid debt is paid back
+    stacks = {player: seat.stack for player, seat in state.seats.items()}
+    for _, player, amount in returned:
+        stacks[player] += amount
+    transfers, owing = reverse_nets(nets, stacks, set_off)
+    for player, amount in (*transfers, *owing):
+        stacks[player] = stacks.get(player, 0) + amount
+    restored = restore_shooter(state, rounds[-1], stacks)
+    paid = sum(amount for _, amount in (*transfers, *owing)) + sum(each.owing for each in restored)
+    require_float(state, paid + sum(amount for _, _, amount in put_back))
     return [
         events.RoundsReversed(
             rounds=rounds,
@@ -247,6 +344,46 @@ def reverse_rounds(
             owing=owing,
             by=by,
             approved_by=approved_by,
+        ),
+        *restored,
+    ]
+
+
+def shooter_before(state: TableState, number: int) -> Shooter | None:
+    """Return the shooter as they were before the result of a throw, if that can be restored."""
+    throw = state.round if state.round and state.round.number == number else state.last_settled
+    return throw.shooter if throw and throw.number == number else None
+
+
+def is_series_over(state: TableState) -> bool:
+    """Return whether the last decided throw ended a series: nobody throws, or a new shooter."""
+    return state.shooter is None or not state.shooter.throws
+
+
+def restore_shooter(
+    state: TableState, number: int, stacks: Mapping[str, int] | None = None
+) -> list[events.ShooterRestored]:
+    """Return the restoring of the shooter of a void throw, if its result had changed anything.
+
+    A bet that was decided is laid again from these stacks; without them it lies there already.
+    """
+    shooter = shooter_before(state, number)
+    if shooter is None:
+        return []
+    laid = shooter.stake if stacks is not None and is_series_over(state) else 0
+    latest = state.shooter
+    if latest is None or latest.player != shooter.player:
+        latest = shooter
+    return [
+        events.ShooterRestored(
+            round=number,
+            player=shooter.player,
+            dice=shooter.dice,
+            throws=shooter.throws,
+            stake=shooter.stake,
+            laid=laid,
+            owing=max(laid - stacks[shooter.player], 0) if stacks is not None else 0,
+            absent=latest.absent,
         )
     ]
 
@@ -260,29 +397,24 @@ def _round_nets(game: Game, state: TableState, number: int) -> Mapping[str, int]
     return state.settled[number]
 
 
-def _player_stacks(game: Game, state: TableState, returned: bool) -> dict[str, int]:
-    """Return the players' stacks, with the bets on the layout added if they are returned."""
-    stacks = {player: seat.stack for player, seat in state.seats.items()}
-    for _, player, amount in stakes_on_layout(game, state) if returned else []:
-        stacks[player] += amount
-    return stacks
-
-
 def reverse_nets(
-    nets: Mapping[str, int], stacks: Mapping[str, int], owed: Mapping[str, int]
+    nets: Mapping[str, int], stacks: Mapping[str, int], set_off: Mapping[str, int]
 ) -> tuple[list[Transfer], list[Transfer]]:
     """Return the transfers that undo players' nets, and the changes of their debts.
 
-    Amounts that a stack cannot pay become debt; money paid to a player first reduces their debt.
-    Money is collected before any is paid, so that the float is never short in between.
+    Amounts that a stack cannot pay become debt, and so do winnings that were set off against one.
+    Money paid to a player reduces no debt but those that these rounds made, whose amounts in
+    `set_off` are negative. Money is collected before any is paid, so that the float is never short
+    in between.
     """
-    transfers = sorted(((player, -net) for player, net in nets.items() if net), key=itemgetter(1))
+    undone = {player: -net for player, net in nets.items() if net or set_off.get(player)}
+    transfers = sorted(undone.items(), key=itemgetter(1))
     owing = []
     for player, amount in transfers:
-        shortfall = max(-amount - stacks.get(player, 0), 0)
-        repaid = min(owed.get(player, 0), max(amount, 0))
-        if shortfall != repaid:
-            owing.append((player, shortfall - repaid))
+        owed = set_off.get(player, 0)
+        owed += max(-amount - owed - stacks.get(player, 0), 0)
+        if owed:
+            owing.append((player, owed))
     return transfers, owing
 
 

@@ -21,6 +21,7 @@ from threedice.api.live.hub import MonitorState
 from threedice.api.routes.house import StoreProbe, check_health
 from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.house.house import House
+from threedice.log.halt_causes import classify_halt
 from threedice.log.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -46,20 +47,42 @@ async def test_health_of_a_working_house_is_well(server: LiveServer) -> None:
     assert answer.status_code == 200
     assert answer.json()["status"] == "well"
     assert answer.json()["store"] == "answers"
+    assert answer.json()["reasons"] == []
 
 
 @pytest.mark.anyio
-async def test_health_of_a_suspended_house_is_503_without_the_cause(server: LiveServer) -> None:
+async def test_health_of_a_suspended_house_is_503_with_the_class_of_its_cause(
+    server: LiveServer,
+) -> None:
     writer = server.handler.streams.writer
-    writer.suspend("postgresql://user:secret@db/house: no space left")
+    writer.suspend("postgresql://user:secret@db/house: no space left on device")
     try:
         answer = await get(server, "/health")
     finally:
         writer.halt_reason = ""
     assert answer.status_code == 503
     assert (answer.json()["status"], answer.json()["store"]) == ("suspended", "suspended")
+    (reason,) = answer.json()["reasons"]
+    assert (reason["code"], reason["cause"]) == ("writing-halted", "disk-full")
+    assert "threedice release" in reason["text"]
     assert "secret" not in answer.text
-    assert "space" not in answer.text
+    assert "db/house" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("the store could not write: database or disk is full", "disk-full"),
+        ("could not extend file: No space left on device", "disk-full"),
+        ("attempt to write a readonly database", "read-only"),
+        ("h.sqlite could not be written (disk I/O error); check the disk", "io-error"),
+        ("could not fsync file: Input/output error", "io-error"),
+        ("h.sqlite has tables of version 9, this program knows version 3", "newer-database"),
+        ("the store could not write: KeyError", "other"),
+    ],
+)
+def test_halts_are_classified_by_their_text(text: str, cause: str) -> None:
+    assert classify_halt(text) == cause
 
 
 @pytest.mark.anyio
@@ -76,6 +99,25 @@ async def test_health_reports_background_errors_and_damaged_tables(server: LiveS
     assert answer.status_code == 200
     health = answer.json()
     assert (health["status"], health["books"], health["damaged"]) == ("trouble", "behind", 1)
+    assert reason_codes(answer) == ["table-damaged", "checkpoints-behind"]
+    assert "table/9" not in answer.text
+
+
+def reason_codes(answer: httpx.Response) -> list[str]:
+    return [reason["code"] for reason in answer.json()["reasons"]]
+
+
+@pytest.mark.anyio
+async def test_health_says_that_statements_are_behind(server: LiveServer) -> None:
+    house = server.context.house
+    house.lagging["player/ann"] = house.background_error = "player/ann: cannot be read"
+    try:
+        answer = await get(server, "/health")
+    finally:
+        house.lagging.clear()
+        house.background_error = ""
+    assert reason_codes(answer) == ["statements-behind"]
+    assert "ann" not in answer.text
 
 
 @pytest.mark.anyio
@@ -93,9 +135,11 @@ async def test_health_reports_an_unavailable_store_and_caches_the_probe(
     monkeypatch.setattr(house.command_handler.store, "head", fail)
     health = await check_health(house, probe)
     assert (health.status, health.store) == ("away", "away")
+    assert [reason.code for reason in health.reasons] == ["database-unavailable"]
     await check_health(house, probe)
     assert len(probed) == 1  # the result of a probe is cached
-    assert (await check_health(house, probe, stopping=True)).status == "stopping"
+    stopping = await check_health(house, probe, stopping=True)
+    assert (stopping.status, stopping.reasons[0].code) == ("stopping", "stopping")
 
 
 @pytest.mark.anyio
@@ -113,6 +157,8 @@ async def test_server_on_an_upgraded_database_is_suspended(
             while (await check_health(house, probe)).status != "suspended":
                 await asyncio.sleep(0.05)  # the house polls every two seconds
         assert "version 9, this program knows version" in house.command_handler.suspension_reason
+        (reason,) = (await check_health(house, probe)).reasons
+        assert reason.code == "newer-database"
         with pytest.raises(StoreUnusable, match="version 9"):
             await house.release("sue", "it was upgraded")
 
@@ -329,3 +375,19 @@ def test_repeated_defect_is_summarised_and_another_defect_is_not() -> None:
     assert lines[-1]["error"] == "KeyError"
     counted = sum(line["lines"] for line in lines if line["what"] == "lines-suppressed")
     assert counted == 2 * (FLOOD - journal.LINES_AT_ONCE)
+
+
+def test_line_that_a_library_logs_after_the_journal_was_closed_is_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with open_test_journal(plain=False):
+        pass
+
+    root, library = logging.getLogger(), logging.getLogger("psycopg")
+    handlers, root.handlers = root.handlers, []  # pytest adds its own
+    library.warning("error ignored in rollback on %s: %s", "a connection", "it was lost")
+    root.handlers = handlers
+
+    line = msgspec.json.decode(capsys.readouterr().err)
+    assert (line["by"], line["level"]) == ("psycopg", "warning")
+    assert line["what"].startswith("error ignored in rollback")

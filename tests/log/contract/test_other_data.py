@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def test_snapshot_replaces_its_predecessor(store: Store) -> None:
-    old = Snapshot("table/1", "state", "form 1", Head(3, b"h" * 32), b"old")
-    new = Snapshot("table/1", "state", "form 2", Head(9, b"i" * 32), b"\x00new")
-    other = Snapshot("table/1", "board", "form 1", Head(3, b"h" * 32), b"")
+    old = Snapshot("table/1", "state", "form-1", Head(3, b"h" * 32), b"old")
+    new = Snapshot("table/1", "state", "form-2", Head(9, b"i" * 32), b"\x00new")
+    other = Snapshot("table/1", "board", "form-1", Head(3, b"h" * 32), b"")
 
     for snapshot in (old, other, new):
         store.save_snapshot(snapshot)
@@ -155,14 +155,44 @@ def test_deleting_one_view_keeps_others(store: Store) -> None:
 
 def test_stored_checkpoint_cannot_be_replaced(store: Store) -> None:
     first, second = (Checkpoint(n, b"body %d" % n, "key", b"signed") for n in (1, 2))
+    store.add_checkpoint(first)
+    store.add_checkpoint(first)
     store.add_checkpoint(second)
-    store.add_checkpoint(first)
-    store.add_checkpoint(first)
 
     with pytest.raises(StreamConflict, match="checkpoint 1"):
         store.add_checkpoint(Checkpoint(1, b"another", "key", b"signed"))
 
     assert store.checkpoints() == [first, second]
+
+
+def test_checkpoint_is_stored_only_after_the_last_one(store: Store) -> None:
+    first, second, fourth, ninth = (
+        Checkpoint(n, b"body %d" % n, "key", b"signed") for n in (1, 2, 4, 9)
+    )
+    store.add_checkpoint(first)
+    store.add_checkpoint(second)
+    for early_or_late in (fourth, ninth):
+        with pytest.raises(StreamConflict, match="does not directly follow"):
+            store.add_checkpoint(early_or_late)
+    store.add_checkpoint(ninth, after=2)
+    store.delete_checkpoints(up_to=2)
+    for rolled_up in (first, second, fourth):
+        with pytest.raises(StreamConflict, match="does not directly follow"):
+            store.add_checkpoint(rolled_up)
+
+    assert store.checkpoints() == [ninth]
+
+
+def test_checkpoints_are_read_by_range_in_either_order(store: Store) -> None:
+    made = [Checkpoint(n, b"body %d" % n, "key", b"signed") for n in range(1, 251)]
+    for checkpoint in made:
+        store.add_checkpoint(checkpoint)
+
+    assert list(store.scan_checkpoints(20)) == made[20:]
+    assert list(store.scan_checkpoints_back()) == made[::-1]
+    assert list(store.scan_checkpoints_back(up_to=7)) == made[6::-1]
+    assert store.checkpoints(10, up_to=12) == made[10:12]
+    assert store.checkpoints(limit=3) == made[:3]
 
 
 def test_lease_is_exclusive_until_it_expires_or_is_released(store: Store) -> None:
@@ -199,6 +229,9 @@ def test_person_can_be_erased(store: Store) -> None:
     store.set_person("p2", b"Bob")
 
     assert store.person("p1") == b"Anne"
+    assert store.people() == {"p1": b"Anne", "p2": b"Bob"}
+    assert store.people(["p2", "p3"]) == {"p2": b"Bob"}
+    assert store.people([]) == {}
     assert store.erase_person("p1")
     assert not store.erase_person("p1")
     assert store.person("p1") is None

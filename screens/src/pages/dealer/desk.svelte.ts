@@ -4,15 +4,18 @@
 import { get, post, Trouble } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
 import type { RequestedCommand, TableCommand } from "../../api/commands.ts";
-import type { Event, RequestView, WorkingSheet } from "../../api/schema.d.ts";
+import type { Event, RequestView, TableView, WorkingSheet } from "../../api/schema.d.ts";
 import { bell, call } from "../../lib/announcer.svelte.ts";
+import { peopleAt } from "../../lib/people.svelte.ts";
+import type { TablePeople } from "../../lib/people.svelte.ts";
 import { session } from "../../lib/session.svelte.ts";
 import { Following } from "../../table/following.svelte.ts";
+import { TableEquipment } from "./equipment.svelte.ts";
 import { SUPERVISORS } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
-import { t } from "../../texts/texts.ts";
+import { announcementOf } from "../../texts/calls.ts";
 
-const POSTED = ["dealer", "supervisor"];
+const POSTED = ["dealer", "game-supervisor", "supervisor"];
 const POLL_MS = 2000;
 
 export interface Moving {
@@ -20,16 +23,22 @@ export interface Moving {
   player: string;
   spot: string;
   amount: number;
+  /** Who moved chips that are put back, if no move was recorded. */
+  moved_by?: "dealer" | "patron";
 }
 
 export interface Notice {
   id: number;
   event: Event;
+  /** The round that was played when it happened. */
+  round: number;
 }
 
 export class Desk {
   readonly table: string;
   readonly following: Following;
+  readonly equipment: TableEquipment;
+  readonly people: TablePeople;
   trouble = $state.raw<unknown>(null);
   /** The number of pending commands; the next button waits for them. */
   waiting = $state(0);
@@ -39,31 +48,41 @@ export class Desk {
   /** The table's pending requests, and the decisions on the user's own. */
   requests = $state.raw<RequestView[]>([]);
   decided = $state.raw<RequestView[]>([]);
+  /** Whether the dealer goes on by the dice, leaving out the optional steps of terminal and lights. */
+  byDice = $state(false);
   /** The selected player, and the chip that a tap on the layout places. */
   player = $state("");
   chip = $state(0);
+  /** Whether bets on the layout are recorded as call bets instead of bets on behalf. */
+  calling = $state(false);
   /** Chips that were found in another place; the next tap on the layout sets it. */
   moving = $state.raw<Moving | null>(null);
+  /** The winning bet that is being paid, which is marked on the layout. */
+  paying = $state.raw<{ spot: string; player: string } | null>(null);
   notices = $state.raw<Notice[]>([]);
   private sheetAt = -1;
   private loading = false;
   private noticed = 0;
   private queue: Promise<unknown> = Promise.resolve();
+  private requestsLoaded: Promise<void> = Promise.resolve();
   private stopped = false;
 
   constructor(table: string) {
     this.table = table;
     this.following = new Following(table);
+    this.equipment = new TableEquipment(table);
+    this.people = peopleAt(table);
   }
 
   start(): () => void {
     const stop = this.following.start();
-    this.following.onEvent((event) => this.notice(event));
-    const poll = setInterval(() => void this.loadRequests(), POLL_MS);
-    void this.loadRequests();
+    this.following.onEvent((event, _at, view) => {
+      this.notice(event, view);
+      this.equipment.hear(event);
+    });
+    void this.pollRequests();
     return () => {
       this.stopped = true;
-      clearInterval(poll);
       stop();
     };
   }
@@ -112,12 +131,8 @@ export class Desk {
   /** Request a command that needs a second person's approval. */
   ask(what: RequestedCommand, reason: string): Promise<boolean> {
     return this.act(async () => {
-      const opened = await post(
-        "/api/tables/{table}/requests",
-        { command: what, reason },
-        { at: { table: this.table } },
-      );
-      this.requests = [...this.requests, opened];
+      await post("/api/tables/{table}/requests", { command: what, reason }, { at: { table: this.table } });
+      await this.loadRequests();
     });
   }
 
@@ -128,7 +143,7 @@ export class Desk {
       if (how === "approve") await post("/api/requests/{request}/approve", { note: "" }, { at });
       else if (how === "decline") await post("/api/requests/{request}/decline", { note: "" }, { at });
       else await post("/api/requests/{request}/withdraw", undefined, { at });
-      this.requests = this.requests.filter((each) => each.id !== request.id);
+      await this.loadRequests();
     });
   }
 
@@ -139,7 +154,7 @@ export class Desk {
   /** Speak the announcement of a step, and ring the bell if the rules require it. */
   say(words: string | undefined, ring = false): void {
     if (ring) bell();
-    if (words) call(words);
+    if (words) call(announcementOf(words));
   }
 
   private act(doing: () => Promise<void>): Promise<boolean> {
@@ -176,31 +191,60 @@ export class Desk {
     this.loading = false;
   }
 
-  /** Return a player's name at the table, which is their seat. */
+  /** Return a player's seat and name. */
   name(player: string): string {
-    const at = Object.keys(this.view?.seats ?? {}).indexOf(player);
-    return at < 0 ? player.slice(0, 8) : t("dealer.general.seat", { number: at + 1 });
+    return this.people.label(player);
+  }
+
+  /** The players by seat; those whose seat is not known yet come last. */
+  get players(): string[] {
+    const seat = (player: string) => this.people.line(player)?.seat || Infinity;
+    return Object.keys(this.view?.seats ?? {}).sort((a, b) => seat(a) - seat(b) || 0);
+  }
+
+  /** How refusals write amounts and players. */
+  get words() {
+    return { currency: this.currency, playerName: (player: string) => this.name(player) };
   }
 
   nextPlayer(): void {
-    const players = Object.keys(this.view?.seats ?? {});
+    const players = this.players;
     this.player = players[(players.indexOf(this.player) + 1) % players.length] ?? "";
   }
 
-  /** Keep events that the dealer must read: void rounds, reversals, and call bets to place. */
-  private notice(event: Event): void {
+  /**
+   * Keep events that the dealer must read: void rounds and throws, reversals, and call bets to place. Speak the
+   * announcement of a void that a second person has approved for the user.
+   */
+  private notice(event: Event, view: TableView): void {
+    if ((event.type === "RoundVoided" || event.type === "ThrowRepeated") && event.approved_by)
+      if (event.by?.id === session.who?.account) this.say(this.game?.conduct.irregularities[event.cause]?.announces);
     const kept =
       event.type === "RoundVoided" ||
+      event.type === "ThrowRepeated" ||
       event.type === "RoundsReversed" ||
-      (event.type === "BetPlaced" && event.manner === "call");
-    if (kept) this.notices = [...this.notices, { id: this.noticed++, event }].slice(-4);
+      (event.type === "BetPlaced" && event.manner === "call" && event.by.role === "player");
+    if (kept) this.notices = [...this.notices, { id: this.noticed++, event, round: view.rounds }].slice(-4);
   }
 
   read(id: number): void {
     this.notices = this.notices.filter((each) => each.id !== id);
   }
 
-  private async loadRequests(): Promise<void> {
+  private async pollRequests(): Promise<void> {
+    while (!this.stopped) {
+      await this.loadRequests();
+      await new Promise((done) => setTimeout(done, POLL_MS));
+    }
+  }
+
+  /** Load the requests once earlier loads are done, so that an older answer never replaces a newer one. */
+  private loadRequests(): Promise<void> {
+    this.requestsLoaded = this.requestsLoaded.then(() => this.readRequests());
+    return this.requestsLoaded;
+  }
+
+  private async readRequests(): Promise<void> {
     if (!this.roles.length || this.stopped) return;
     try {
       const pending = await get("/api/requests", { query: { table: this.table }, background: true });

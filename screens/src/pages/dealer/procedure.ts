@@ -2,6 +2,7 @@
 // decides; this only keeps the screen from offering commands that it would refuse.
 
 import type { GameView, Step, TableView } from "../../api/schema.d.ts";
+import { ownClauses } from "../../lib/game.ts";
 
 export type StepName = GameView["conduct"]["procedure"]["order"][number];
 
@@ -20,10 +21,12 @@ export function inSeries(view: TableView): boolean {
   return (view.shooter?.stake ?? 0) > 0;
 }
 
-/** Return the first step of the procedure that is not done. */
-export function nextStep(game: GameView, view: TableView): StepName | undefined {
+/** Return the first step that is still to be taken; `byDice` leaves out the optional ones. */
+export function nextStep(game: GameView, view: TableView, byDice = false): StepName | undefined {
   const done = doneSteps(game, view);
-  return game.conduct.procedure.order.find((each) => !done.includes(each));
+  const { order, steps } = game.conduct.procedure;
+  const passed = order.findLastIndex((each) => done.includes(each) && !steps[each]?.optional);
+  return order.find((each, i) => !done.includes(each) && !(steps[each]?.optional && (byDice || i < passed)));
 }
 
 /** Return the steps that may be taken before their turn, such as tumbling under cover. */
@@ -43,18 +46,30 @@ export function withStandIns(game: GameView, roles: Roles): Roles {
   const rule = game.conduct.people.stand_in;
   if (!rule) return roles;
   const ranks = roles.map((role) => (rule.roles as string[]).indexOf(role)).filter((rank) => rank >= 0);
-  return ranks.length ? [...roles, ...rule.roles.slice(Math.min(...ranks))] : roles;
+  return ranks.length ? [...new Set([...roles, ...rule.roles.slice(Math.min(...ranks))])] : roles;
 }
 
 const DEALING: Roles = ["dealer", "supervisor", "pit-manager"];
 export const STAFF: Roles = [...DEALING, "shift-manager"];
 export const SUPERVISORS: Roles = STAFF.slice(1);
+/** Staff who take part in a round; some rulebooks have a game supervisor besides the supervisor. */
+export const ROUND_STAFF: Roles = [...STAFF, "game-supervisor"];
+
+/** Return the roles whose approval counts where an act takes two people. */
+export const approvers = (game: GameView): Roles => game.conduct.people.approvals?.by ?? SUPERVISORS;
 
 export function mayStep(game: GameView, name: StepName, mine: Roles): boolean {
-  const step = game.conduct.procedure.steps[name];
-  if (!step) return false;
-  const allowed = withStandIns(game, step.by);
-  return mine.some((role) => DEALING.includes(role) && allowed.includes(role));
+  return mayDeal(game, game.conduct.procedure.steps[name]?.by ?? [], mine);
+}
+
+/** Whether these roles may record that the shooter has taken a step. */
+export function mayRecord(game: GameView, name: StepName, mine: Roles): boolean {
+  return mayDeal(game, game.conduct.procedure.steps[name]?.recorded_by ?? [], mine);
+}
+
+function mayDeal(game: GameView, roles: Roles, mine: Roles): boolean {
+  const allowed = withStandIns(game, roles);
+  return mine.some((role) => role !== "shift-manager" && ROUND_STAFF.includes(role) && allowed.includes(role));
 }
 
 /** Whether these roles may perform an act that is not a step; `silent` applies if the rulebook has no rule. */
@@ -62,6 +77,22 @@ export function mayAct(game: GameView, act: string, mine: Roles, silent: Roles =
   const rule = game.conduct.people.acts[act];
   const allowed: Roles = rule ? rule.by : silent;
   return mine.some((role) => allowed.includes(role));
+}
+
+/** Return the roles that may release the table, or a piece of its equipment. */
+export const releasers = (game: GameView): Roles => game.conduct.people.acts["release-table"]?.by ?? SUPERVISORS;
+
+/** Whether these roles may run the test mode: those who operate the equipment, or make a check by testing it. */
+export function mayTest(game: GameView, mine: Roles): boolean {
+  const act = game.conduct.people.acts["operate-equipment"];
+  const checks = Object.values(game.conduct.opening ?? {}).filter((check) => check.test);
+  const allowed: Roles = [...(act ? withStandIns(game, act.by) : STAFF), ...checks.flatMap((check) => check.by)];
+  return mine.some((role) => allowed.includes(role));
+}
+
+/** Whether these roles may record what a player does, such as a call bet. */
+export function mayRecordAct(game: GameView, act: string, mine: Roles): boolean {
+  return mayDeal(game, game.conduct.people.acts[act]?.recorded_by ?? [], mine);
 }
 
 /** Whether a step waits for the shooter, who chooses the dice, and throws unless absent. */
@@ -77,16 +108,18 @@ export function betting(view: TableView): boolean {
   return done.includes("open-betting") && !done.includes("close-betting");
 }
 
-/** Whether the result may still be amended. */
-export function amendable(view: TableView): boolean {
-  return !!view.round?.result && !view.round.done.includes("collect-losers");
+/** Whether the result may still be amended: once it is entered, or called where entering it is optional. */
+export function amendable(game: GameView, view: TableView): boolean {
+  const optional = game.conduct.procedure.steps["enter-result"]?.optional;
+  const dice = optional ? view.round?.called : view.round?.result;
+  return !!dice && !view.round!.done.includes("collect-losers");
 }
 
-export const clausesOf = (thing: { clause: Step["clause"] }): string =>
-  Array.isArray(thing.clause) ? thing.clause.join(", ") : thing.clause;
+/** Return the clauses of the table's own rulebook; clauses that it borrows from others do not apply here by themselves. */
+export const clausesOf = (thing: { clause: Step["clause"] }): string => ownClauses(thing.clause).join(", ");
 
-/** Return the first clause of the rulebook itself, for a list; clauses borrowed from others are too long. */
+/** Return the first clause of the table's own rulebook, for a list. */
 export function firstClause(thing: { clause: Step["clause"] }): string {
-  const own = [thing.clause].flat().filter((each) => !each.includes(" "));
+  const own = ownClauses(thing.clause);
   return own.length > 1 ? `${own[0]} …` : (own[0] ?? "");
 }

@@ -1,7 +1,7 @@
 // Determine who may report an irregularity, who must approve it, and whether it names a player.
 
-import type { GameView, Irregularity, TableView } from "../../api/schema.d.ts";
-import { STAFF, SUPERVISORS, withStandIns } from "./procedure.ts";
+import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
+import { ROUND_STAFF, STAFF, SUPERVISORS, withStandIns } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
 
 /** Return the roles that may report: those in the rulebook, or all staff if it names none. */
@@ -11,18 +11,65 @@ export function reporters(game: GameView, rule: Irregularity): Roles {
 
 export function mayReport(game: GameView, rule: Irregularity, mine: Roles): boolean {
   const allowed = reporters(game, rule);
-  return mine.some((role) => STAFF.includes(role) && allowed.includes(role));
+  return mine.some((role) => ROUND_STAFF.includes(role) && allowed.includes(role));
+}
+
+/** Whether a report that names no round only locks the table: equipment that fails while no round is played. */
+export const onlyLocks = (rule: Irregularity, view: TableView): boolean => !!rule.locks_table && !view.round;
+
+/**
+ * Return the rounds that a report voids unless others are chosen: the current one, or the last settled one if the
+ * step that causes the irregularity has not been taken since.
+ */
+export function concerned(rule: Irregularity, view: TableView): number[] {
+  const { round, last_settled: last } = view;
+  if (onlyLocks(rule, view)) return [];
+  if (rule.consequence === "void-affected-rounds") return round ? [round.number] : [];
+  if (rule.consequence !== "void-round" && rule.consequence !== "throw-again") return [];
+  const current = round && (!last || !rule.caused_by || round.done.includes(rule.caused_by));
+  return current ? [round.number] : last ? [last] : [];
+}
+
+/** Whether an irregularity voids rounds however late it is found. */
+const isNeverLate = (rule: Irregularity): boolean =>
+  rule.consequence === "void-affected-rounds" || rule.found_until === "always";
+
+/** Whether rounds other than the one concerned may be chosen, or none because equipment failed between rounds. */
+export const choosesRounds = (rule: Irregularity): boolean =>
+  isNeverLate(rule) || (rule.consequence === "void-round" && !!rule.locks_table);
+
+/** Whether an irregularity that is found now still voids these rounds. */
+export function inTime(rule: Irregularity, view: TableView, rounds: readonly number[]): boolean {
+  const voids = isNeverLate(rule) || rule.consequence === "void-round" || rule.consequence === "throw-again";
+  if (!rounds.length && onlyLocks(rule, view)) return true;
+  return !voids || (rounds.length > 0 && rounds.every((each) => mayBeVoid(rule, view, each)));
+}
+
+function mayBeVoid(rule: Irregularity, view: TableView, round: number): boolean {
+  if (round === view.round?.number) return rule.consequence !== "throw-again" || view.round.done.includes("throw");
+  if (isNeverLate(rule)) return true;
+  if (round !== view.last_settled) return false;
+  return rule.found_until === "next-throw" || (rule.found_until === "next-round" && !view.round);
+}
+
+/** Whether a pending request voids the current round, and comes too late once its winners are paid. */
+export function waitsForVoid(game: GameView, view: TableView, requests: readonly RequestView[]): boolean {
+  return requests.some(({ command }) => {
+    const { type, irregularity, rounds } = command as { type?: string; irregularity?: string; rounds?: number[] };
+    const rule = type === "Report" ? game.conduct.irregularities[irregularity ?? ""] : undefined;
+    const inQuestion = rule && view.round && (rounds ?? []).includes(view.round.number);
+    return inQuestion && rule.consequence === "void-round" && (rule.found_until ?? "last-payment") === "last-payment";
+  });
 }
 
 /**
  * Return the roles that must approve, if a second person must: a called, confirmed or paid result needs a
  * supervisor to reverse it.
  */
-export function seconds(rule: Irregularity, view: TableView): Roles {
+export function seconds(rule: Irregularity, view: TableView, rounds: readonly number[]): Roles {
   if (rule.consequence === "void-affected-rounds") return SUPERVISORS;
-  const settled = view.round?.called || view.round?.known.length === 3;
-  if (rule.consequence === "void-round" && settled) return SUPERVISORS;
-  return [];
+  const undecided = view.round && !view.round.called && view.round.known.length < 3 ? view.round.number : 0;
+  return rounds.some((each) => each !== undecided) ? SUPERVISORS : [];
 }
 
 /** Whether a report may name a player: if it concerns a bet or the player. */

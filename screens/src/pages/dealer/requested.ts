@@ -1,18 +1,23 @@
 // Describe a request for the second person who decides on it.
 
 import type { GameView, RequestView } from "../../api/schema.d.ts";
-import { rollIndex } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
-import { faceName } from "../../texts/boxes.ts";
-import { t } from "../../texts/texts.ts";
+import { boxName, faceName } from "../../texts/boxes.ts";
+import { callOf } from "../../texts/calls.ts";
+import { t, textOr } from "../../texts/texts.ts";
 import { causeName } from "../../texts/irregularities.ts";
 
-export function requested(request: RequestView, game: GameView, currency: string): string {
+export function requested(
+  request: RequestView,
+  game: GameView,
+  currency: string,
+  playerName: (player: string) => string,
+): string {
   const said = request.command as Record<string, unknown>;
   switch (said["type"]) {
     case "AmendResult":
-      return t("dealer.request.AmendResult", { dice: game.calls[rollIndex(said["dice"] as unknown as Roll)] ?? "" });
+      return t("dealer.request.AmendResult", { dice: callOf(game, said["dice"] as unknown as Roll) });
     case "Report": {
       const what = causeName(String(said["irregularity"]));
       const unit = game.conduct.procedure.unit;
@@ -28,11 +33,27 @@ export function requested(request: RequestView, game: GameView, currency: string
     case "CorrectBet":
       return t("dealer.request.CorrectBet", {
         round: Number(said["round"]),
+        player: playerName(String(said["player"] ?? "")),
         amount: money(Number(said["amount"]), currency, true),
+      });
+    case "PutBack":
+      return t("dealer.request.PutBack", {
+        amount: money(Number(said["amount"]), currency),
+        box: boxName(String(said["box"])),
+        to: boxName(String(said["to_box"])),
+      });
+    case "JudgeLine":
+      return t("dealer.request.JudgeLine", {
+        amount: money(Number(said["amount"]), currency),
+        box: boxName(String(said["box"])),
       });
     case "SetLimits":
       return t("dealer.request.SetLimits");
     default:
-      return String(said["type"]);
+      return textOr(`pit.approvals.what.${String(said["type"])}`, String(said["type"]), {
+        player: playerName(String(said["player"] ?? "")),
+        amount: money(Number(said["amount"] ?? 0), currency),
+        piece: String(said["piece"] ?? ""),
+      });
   }
 }

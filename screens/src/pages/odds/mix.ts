@@ -1,10 +1,16 @@
-// Sort the server's figures for a mix of bets, and compute each bet's result on one roll. Amounts are whole minor
-// units.
+// Read a mix of bets from the address, sort the server's figures for it, and compute each bet's result on one roll.
+// Amounts are whole minor units.
 
-import type { BoxView, MixView } from "../../api/schema.d.ts";
+import type { BoxView, GameView, MixView } from "../../api/schema.d.ts";
 import { ROLLS } from "../../lib/dice.ts";
 import type { Roll } from "../../lib/dice.ts";
-import { oddsOn } from "../../lib/game.ts";
+import { boxesById, boxOf, oddsOn } from "../../lib/game.ts";
+
+/** Chips by area: a box may have areas at both ends. */
+export type Chips = ReadonlyMap<string, number>;
+
+/** The highest stake that the server accepts in a mix. */
+export const MAX_STAKE = 1_000_000_000_000;
 
 /** A net result of one round, and the number of the 216 rolls that bring it. */
 export interface Outcome {
@@ -64,11 +70,42 @@ export function share(fraction: string): number {
   return a / b;
 }
 
-/** Parse the roll in an address, such as 1-2-3. */
-export function rollIn(query: string): Roll | null {
-  const faces = /^([1-6])-([1-6])-([1-6])$/.exec(new URLSearchParams(query).get("roll") ?? "");
-  return faces ? [Number(faces[1]), Number(faces[2]), Number(faces[3])] : null;
+// --- the address --------------------------------------------------------------------------------
+
+/** Format chips for the address: `big*100,total:9*500`. */
+export const mixText = (chips: Chips): string => [...chips].map(([area, amount]) => `${area}*${amount}`).join(",");
+
+/** Parse the mix of an address. `rejected` has the parts that the game does not offer or that are not amounts. */
+export function mixIn(text: string, game: GameView): { chips: Chips; rejected: string[] } {
+  const boxes = boxesById(game);
+  const areas = new Set(game.felt?.areas.map((area) => area.id));
+  const chips = new Map<string, number>();
+  const sums = new Map<string, number>();
+  const rejected: string[] = [];
+  for (const part of text.split(",").filter(Boolean)) {
+    const [, area = "", digits = ""] = /^(.+)\*(\d{1,15})$/.exec(part) ?? [];
+    const amount = Number(digits);
+    const box = boxOf(area);
+    const sum = (sums.get(box) ?? 0) + amount;
+    const fits = amount > 0 && sum <= MAX_STAKE;
+    if (!areas.has(area) || chips.has(area) || boxes.get(box)?.throws !== 1 || !fits) rejected.push(part);
+    else {
+      chips.set(area, amount);
+      sums.set(box, sum);
+    }
+  }
+  return { chips, rejected };
 }
 
-/** Format "2023-10-06T08:00:00+08:00" as day and local time of the jurisdiction. */
-export const dayOf = (effective: string): string => effective.slice(0, 16).replace("T", " ");
+/** Add up the chips of each box. */
+export function stakesOf(chips: Chips): ReadonlyMap<string, number> {
+  const stakes = new Map<string, number>();
+  for (const [area, amount] of chips) stakes.set(boxOf(area), (stakes.get(boxOf(area)) ?? 0) + amount);
+  return stakes;
+}
+
+/** Parse the roll of an address, such as 1-2-3. */
+export function rollIn(text: string): Roll | null {
+  const faces = /^([1-6])-([1-6])-([1-6])$/.exec(text);
+  return faces ? [Number(faces[1]), Number(faces[2]), Number(faces[3])] : null;
+}

@@ -3,6 +3,8 @@
 import type { BoxView, GameView } from "../../api/schema.d.ts";
 import { boxName } from "../../felt/names.ts";
 import { boxesById, boxOf } from "../../lib/game.ts";
+import { causeName } from "../../texts/irregularities.ts";
+import { language } from "../../texts/language.svelte.ts";
 
 /** Return the name of the box of an area or spot. */
 export function nameAt(game: GameView | null, area: string): string {
@@ -20,9 +22,10 @@ export function edgeOf(box: BoxView): number | null {
   return Math.round((1 - returned / 216) * 10_000);
 }
 
-/** Return the rulebook's words for an irregularity, or the cause itself. */
+/** Return the rulebook's words for an irregularity, its name in a translation, or the cause itself. */
 export function causeIn(game: GameView | null, cause: string): { words: string; clause: string } {
   const known = Object.entries(game?.conduct.irregularities ?? {}).find(([name]) => name === cause)?.[1];
   const clause = known?.clause ?? [];
-  return { words: known?.what || cause, clause: Array.isArray(clause) ? clause.join(", ") : clause };
+  const words = (language.now === "en" && known?.what) || causeName(cause);
+  return { words, clause: Array.isArray(clause) ? clause.join(", ") : clause };
 }

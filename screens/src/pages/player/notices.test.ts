@@ -3,13 +3,29 @@ import type { StatementLine } from "../../api/schema.d.ts";
 import * as notices from "./notices.ts";
 
 const line = (what: string, round: number, note = "", table = "7") =>
-  ({ at: 1000, table, what, round, amount: 0, note }) as StatementLine;
-const LINES = [line("won", 1), line("void", 2, "dice-damaged"), line("notice", 3, "goes on"), line("void", 4, "", "8")];
+  ({ at: 1000, table, what, round, amount: 0, note, debt: 0 }) as StatementLine;
+const LINES = [
+  line("won", 1),
+  line("void", 2, "dice-damaged"),
+  line("notice", 3, "goes on"),
+  line("put back", 3),
+  line("void", 4, "", "8"),
+];
 const FOUND = notices.inStatement(LINES, "7", 2000);
 const ids = (all: readonly notices.Notice[]) => all.map((each) => each.id);
 
 test("a statement has notices of void and continued rounds of its table", () => {
   expect(ids(FOUND)).toEqual(["void 2", "goes-on 3"]);
+});
+
+test("a statement has a notice of winnings that reduced a debt", () => {
+  const [found] = notices.inStatement([{ ...line("set off", 5, "winnings"), debt: -30 }], "7", 2000);
+  expect(found).toMatchObject({ what: "set-off", round: 5, amount: 30, note: "winnings" });
+});
+
+test("rounds reversed together have one notice, with the amount of all", () => {
+  const lines = [{ ...line("reversed", 4), amount: -50 }, line("reversed", 5)];
+  expect(ids(notices.inStatement(lines, "7", 2000))).toEqual(["reversed 4"]);
 });
 
 test("lines older than a day are no news", () => {

@@ -8,8 +8,10 @@ const KINDS = [
   "void",
   "reversed",
   "goes-on",
+  "again",
   "corrected",
   "ruling",
+  "set-off",
   "rejected",
   "apportioned",
   "line",
@@ -51,16 +53,18 @@ export function inStatement(lines: readonly StatementLine[], table: string, now:
   return lines.filter((line) => line.table === table && now - line.at < NEWS_MICROSECONDS).flatMap(noticeOf);
 }
 
-function noticeOf({ what, round, amount, note }: StatementLine): Notice[] {
+function noticeOf({ what, round, amount, note, debt }: StatementLine): Notice[] {
   switch (what) {
     case "void":
       return [notice("void", round, 0, note)];
     case "reversed":
-      return [notice("reversed", round, amount, note)];
+      return amount || debt ? [notice("reversed", round, amount, note)] : []; // the first of several has the amount
     case "corrected":
       return [notice("corrected", round, amount, note)];
     case "ruling":
       return [notice("ruling", round, amount, note)];
+    case "set off":
+      return [notice("set-off", round, -debt, note)];
     case "notice":
       return note === "void" ? [] : [notice("goes-on", round, 0, "")];
     default:
@@ -70,7 +74,10 @@ function noticeOf({ what, round, amount, note }: StatementLine): Notice[] {
 
 /** Create a notice. Its id is the same from a live event and from the statement, so that it appears once. */
 export const notice = (what: Notice["what"], round: number, amount: number, note: string): Notice => ({
-  id: what === "corrected" || what === "ruling" ? `${what} ${round} ${amount} ${note}` : `${what} ${round}`,
+  id:
+    what === "corrected" || what === "ruling" || what === "set-off"
+      ? `${what} ${round} ${amount} ${note}`
+      : `${what} ${round}`,
   what,
   round,
   amount,

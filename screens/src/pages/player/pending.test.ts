@@ -47,3 +47,7 @@ test("a refused move is forgotten", () => {
     going: 0,
   });
 });
+
+test("pending chips count as placed for what is still missing", () => {
+  expect(pending.intended({ odd: 500 }, SENT)).toEqual({ odd: 200, big: 100 });
+});

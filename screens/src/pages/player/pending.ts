@@ -55,5 +55,12 @@ export function shown(lying: Lying, ledger: Ledger): Shown {
   return { placed: positive(placed), pending: positive(pending), spent, going };
 }
 
+/** Return the chips by area once all pending ones are accepted. */
+export const intended = (lying: Lying, ledger: Ledger): Lying =>
+  shown(
+    lying,
+    ledger.map((each) => ({ ...each, version: 1 })),
+  ).placed;
+
 const positive = (amounts: Record<string, number>): Lying =>
   Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount > 0));

@@ -5,7 +5,9 @@ import { get, Trouble } from "../../api/client.ts";
 import { command, lapsed, newKey } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
 import type { CommandResultView } from "../../api/schema.d.ts";
+import { announce } from "../../lib/announcer.svelte.ts";
 import { boxOf } from "../../lib/game.ts";
+import { short } from "../../lib/money.ts";
 import { Following } from "../../table/following.svelte.ts";
 import * as pending from "./pending.ts";
 import { endIn, faults, roomAt, spotOf } from "./room.ts";
@@ -13,6 +15,7 @@ import type { Fault, Room } from "./room.ts";
 import * as slips from "./slip.ts";
 import type { Act, Lying, Slip } from "./slip.ts";
 import { Story } from "./story.svelte.ts";
+import { t } from "../../texts/texts.ts";
 
 /** A refusal and its effect on the rest of the action; shown until it is closed or another action starts. */
 export interface Refusal {
@@ -23,6 +26,12 @@ export interface Refusal {
   readonly area: string;
   /** The state of the action's earlier bets: withdrawn, or still placed. */
   readonly rest?: "none" | "taken-back" | "stays";
+}
+
+/** A word at a box: why a press did nothing, or that a bet is still wanted there. */
+export interface Hint {
+  readonly area: string;
+  readonly words: string;
 }
 
 type Kind = "one" | "set";
@@ -37,6 +46,11 @@ export class Playing {
   refusal = $state.raw<Refusal | null>(null);
   /** The number of pending commands other than bets, such as a buy-in or a throw. */
   asking = $state(0);
+  /** The transfer of money whose dialog is open. */
+  moving = $state<"buy-in" | "cash-out" | "repay" | null>(null);
+  /** The area that was tapped without chips, for which chips are bought. */
+  wanted = $state("");
+  hint = $state.raw<Hint | null>(null);
   private queue: Promise<unknown> = Promise.resolve();
   private round = 0;
 
@@ -53,6 +67,8 @@ export class Playing {
         if (event.type === "BettingOpened" || event.type === "BettingClosed" || event.type === "RoundVoided")
           this.slip = slips.EMPTY;
         if (event.type === "RoundStarted") this.refusal = null;
+        if (event.type === "RoundStarted" || event.type === "ResultCalled") this.hint = null;
+        if (event.type === "BettingOpened") this.offerWanted();
         this.ledger = pending.caughtUp(this.ledger, view.version);
       }),
       this.following.start(),
@@ -89,9 +105,15 @@ export class Playing {
   readonly shown = $derived.by(() => pending.shown(this.lying, this.ledger));
   readonly stack = $derived((this.seat?.stack ?? 0) - this.shown.spent);
   readonly staked = $derived((this.seat?.at_risk ?? 0) + this.shown.spent);
-  readonly room: Room | null = $derived.by(() =>
-    this.game && this.view ? roomAt(this.game, this.view, this.me) : null,
-  );
+  private lastRoom: Room | null = null;
+  /** The room on every spot; the same object until it changes, so that an event updates no box that it leaves alone. */
+  readonly room: Room | null = $derived.by(() => {
+    const room = this.game && this.view ? roomAt(this.game, this.view, this.me) : null;
+    if (JSON.stringify(room) !== JSON.stringify(this.lastRoom)) this.lastRoom = room;
+    return this.lastRoom;
+  });
+  /** What a rebet places: the chips of the last round that are not on the felt again. */
+  readonly missing = $derived.by(() => slips.missing(this.story.last, pending.intended(this.lying, this.ledger)));
   /** The shooter's locked bet, on a box that other players cannot use. */
   readonly shooterStake = $derived.by(() => {
     const { shooter } = this.view ?? {};
@@ -104,6 +126,8 @@ export class Playing {
     const open = done.includes("open-betting") && !done.includes("close-betting");
     return !!view?.open && open && !view.interrupted && following.connected && !following.suspended;
   });
+  /** Whether the player has chips that are not on the felt or on their way there. */
+  readonly hasChips = $derived(this.stack - this.shown.going > 0);
   /** The value of the chip to place: of the player's colour, or the selected one. */
   readonly inHand = $derived(this.seat?.colour_value || this.chip);
   /** Whether no command is pending. */
@@ -111,8 +135,30 @@ export class Playing {
 
   // --- actions ----------------------------------------------------------------------------------
 
-  place(area: string): Promise<boolean> {
-    return this.act([{ area, amount: this.inHand }], "one");
+  place(area: string, amount = this.inHand): Promise<boolean> {
+    this.wanted = "";
+    this.hint = null;
+    return this.act([{ area, amount }], "one");
+  }
+
+  /** Open the dialog that buys chips, and remember the area to bet on. */
+  buyFor(area: string): void {
+    this.wanted = area;
+    this.moving = "buy-in";
+  }
+
+  /** Return the least bet on an area in chips of the selected value. */
+  leastAt(area: string): number {
+    const least = (this.game && this.room?.spots[spotOf(this.game, area)]?.minimum) || 0;
+    return Math.max(Math.ceil(least / this.inHand), 1) * this.inHand;
+  }
+
+  /** Remind of the bet for which chips were bought while betting was not open. */
+  private offerWanted(): void {
+    if (!this.wanted || !this.hasChips) return;
+    const amount = short(this.inHand, this.view?.currency ?? "");
+    this.hint = { area: this.wanted, words: t("player.blocked.wanted", { amount }) };
+    announce(this.hint.words);
   }
 
   /** Withdraw one chip of the selected value, or all chips there if they are worth less. */
@@ -135,7 +181,7 @@ export class Playing {
   }
 
   rebet(): Promise<boolean> {
-    return this.act(slips.laid(this.story.last), "set");
+    return this.missing.length ? this.act(this.missing, "set") : Promise.resolve(false);
   }
 
   double(): Promise<boolean> {

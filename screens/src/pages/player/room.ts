@@ -40,11 +40,11 @@ function spotRoom(game: GameView, total: number, own: number, maximum: number): 
   return { own, total, room: Math.max(maximum - counted, 0) };
 }
 
-/** Only the shooter stakes here, after choosing the dice and before the first throw. */
+/** Only the shooter stakes here, once, after choosing the dice and before the first throw. */
 function shooterRoom(shooter: TableView["shooter"], player: string, maximum: number): Left {
   if (shooter?.player !== player) return { own: 0, total: 0, room: 0 };
-  const mayStake = shooter.dice.length > 0 && !shooter.throws;
-  return { own: shooter.stake, total: shooter.stake, room: mayStake ? Math.max(maximum - shooter.stake, 0) : 0 };
+  const mayStake = shooter.dice.length > 0 && !shooter.throws && !shooter.stake;
+  return { own: shooter.stake, total: shooter.stake, room: mayStake ? maximum : 0 };
 }
 
 const isPerArea = (game: GameView): boolean => game.conduct.limits.areas === "per-area";
@@ -52,7 +52,7 @@ const isPerArea = (game: GameView): boolean => game.conduct.limits.areas === "pe
 const spotsOf = (game: GameView, box: BoxView): string[] =>
   isPerArea(game) ? box.ends.map((end) => (end ? `${box.id}@${end}` : box.id)) : [box.id];
 
-export function limitsOf(view: TableView, box: string): { minimum: number; maximum: number } {
+export function limitsOf(view: Pick<TableView, "limits">, box: string): { minimum: number; maximum: number } {
   const none = { minimum: 0, maximum: 0 };
   return view.limits?.boxes?.[box] ?? view.limits?.families[box.split(":", 1)[0]!] ?? none;
 }

@@ -63,3 +63,10 @@ test.each([
 ])("%j is no set of chips", (value) => {
   expect(slips.isSet(value)).toBe(false);
 });
+
+test("a rebet places only the chips of the last round that are missing", () => {
+  const last = { big: 200, "total:9": 100 };
+  expect(slips.missing(last, {})).toEqual(slips.laid(last));
+  expect(slips.missing(last, { big: 100 })).toEqual([{ area: "big", amount: 100 }, { area: "total:9", amount: 100 }]); // prettier-ignore
+  expect(slips.missing(last, { big: 300, "total:9": 100, small: 500 })).toEqual([]);
+});

@@ -50,6 +50,10 @@ export const laid = (set: Lying): Act =>
     .sort(([, a], [, b]) => b - a)
     .map(([area, amount]) => ({ area, amount }));
 
+/** Place the chips of a set that do not lie yet, so that a second tap adds nothing. */
+export const missing = (set: Lying, lying: Lying): Act =>
+  laid(Object.fromEntries(entries(set).map(([area, amount]) => [area, amount - (lying[area] ?? 0)])));
+
 export const cleared = (lying: Lying): Act => inverse(laid(lying));
 
 /** Withdraw half of every bet; return the area of a bet that cannot be halved in whole chips of `step`. */

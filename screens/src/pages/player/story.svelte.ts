@@ -7,24 +7,32 @@ import { announce, bell, call } from "../../lib/announcer.svelte.ts";
 import { houseTime } from "../../lib/clock.svelte.ts";
 import type { Roll } from "../../lib/dice.ts";
 import { money } from "../../lib/money.ts";
+import { lose, win } from "../../lib/sounds.svelte.ts";
 import { read, write } from "../../lib/storage.ts";
 import type { Following } from "../../table/following.svelte.ts";
+import { expectedOn, netOf, stakedIn } from "./expected.ts";
+import type { Settlement } from "./expected.ts";
 import * as notices from "./notices.ts";
+import { Reveal } from "./reveal.svelte.ts";
 import { spotOf } from "./room.ts";
 import type { Lying } from "./slip.ts";
 import { isSet, totalOf } from "./slip.ts";
+import { announcementOf, callOf } from "../../texts/calls.ts";
 import { t } from "../../texts/texts.ts";
 
 /** The result of a player's chips in a round, by area. */
-export interface Outcome {
+export interface Outcome extends Settlement {
   readonly round: number;
   readonly dice: Roll | null;
-  readonly lost: Lying;
-  /** Winning stakes; `winnings` holds their payouts. */
-  readonly won: Lying;
-  readonly winnings: Lying;
   readonly net: number;
   readonly settled: boolean;
+}
+
+/** Chips on their way from a losing box to the house, or from the house to a winning box and on to the player. */
+export interface Flight {
+  readonly area: string;
+  readonly amount: number;
+  readonly way: "taken" | "paid";
 }
 
 export interface Seed {
@@ -35,6 +43,11 @@ export interface Seed {
 
 export class Story {
   outcome = $state.raw<Outcome | null>(null);
+  /** What the called dice will bring the player; null before the call, or if the server has to work it out. */
+  expected = $state.raw<Settlement | null>(null);
+  readonly reveal = new Reveal();
+  /** The chips that travel next; the page animates them once the dice rest. */
+  flights = $state.raw<readonly Flight[]>([]);
   /** Whether the felt still shows the outcome: until the next round begins. */
   showing = $state(false);
   last = $state.raw<Lying>({});
@@ -59,12 +72,17 @@ export class Story {
   }
 
   start(): () => void {
-    return this.following.onEvent((event, _at, view) => this.hear(event, view));
+    const unheard = this.following.onEvent((event, _at, view) => this.hear(event, view));
+    return () => {
+      unheard();
+      this.reveal.finish();
+    };
   }
 
   /** Take over a full view: the first one, or one after a gap. */
   see(view: TableView): void {
     this.remember(view);
+    this.expect(view);
     if (this.met) return;
     this.met = true;
     if (view.round?.done.includes("close-betting")) this.joined = view.round.number;
@@ -110,6 +128,8 @@ export class Story {
       case "RoundStarted":
         this.showing = false;
         this.joined = 0;
+        this.expected = null;
+        this.reveal.finish();
         break;
       case "BettingOpened":
         call(spoken(game, "open-betting") || t("player.general.place-your-bets"));
@@ -119,8 +139,13 @@ export class Story {
         call(spoken(game, "close-betting") || t("player.general.no-more-bets"));
         if (totalOf(this.lying)) this.keepLast();
         break;
+      case "DiceTumbled":
+        this.reveal.tumble();
+        break;
       case "ResultCalled":
-        call(event.call);
+        call(game ? callOf(game, event.dice) : event.call);
+        this.expect(view);
+        this.reveal.start(() => this.revealed());
         break;
       case "LosersCollected":
         this.settle(view, {
@@ -129,6 +154,7 @@ export class Story {
             event.bets.map(([spot, player]) => [spot, player]),
           ),
         });
+        this.travel("taken", this.outcome!.lost);
         break;
       case "WinnersPaid":
         this.paid(event, view, game);
@@ -137,12 +163,17 @@ export class Story {
       case "ShooterLost":
         this.shooterEnded(event, view, game);
         break;
+      case "ThrowRepeated":
+        this.forgetOutcome();
+        if (view.seats[this.me]) this.touched("again", view.version, view, 0, event.cause);
+        break;
       case "RoundVoided":
         this.voided(event, view);
         break;
       case "RoundsReversed":
         for (const [player, amount] of event.transfers)
           if (player === this.me) this.notify("reversed", event.rounds[0] ?? 0, amount, event.cause);
+        if (this.outcome && event.rounds.includes(this.outcome.round)) this.forgetOutcome();
         this.chapters += 1;
         break;
       case "PlayersNotified":
@@ -155,6 +186,10 @@ export class Story {
       case "RulingMade":
         if (event.player === this.me) this.notify("ruling", 0, event.amount, event.reason);
         this.chapters += 1;
+        break;
+      case "DebtRepaid":
+        if (event.player === this.me && (event.source === "winnings" || event.source === "buy-in"))
+          this.notify("set-off", event.round ?? 0, event.amount, event.source);
         break;
       case "BetRejected":
         if (event.player === this.me)
@@ -186,6 +221,30 @@ export class Story {
     }
   }
 
+  /** Work out what the called dice will bring; from the view, so that an amended call counts. */
+  private expect(view: TableView): void {
+    const { game } = this.following;
+    const roll = view.round?.called;
+    const settling = view.round?.done.includes("collect-losers");
+    if (game && roll && !settling) this.expected = expectedOn(game, view, this.me, roll);
+    else if (!roll) this.expected = null;
+  }
+
+  /** Celebrate or console once the dice rest. */
+  private revealed(): void {
+    if (!this.expected || !stakedIn(this.expected)) return;
+    const net = netOf(this.expected);
+    const currency = this.following.view?.currency ?? "";
+    announce(t("player.story.said-expected", { net: money(net, currency, true) }));
+    if (net > 0) win();
+    if (net < 0) lose();
+  }
+
+  private travel(way: Flight["way"], chips: Lying): void {
+    const next = Object.entries(chips).map(([area, amount]) => ({ area, amount, way }));
+    this.flights = [...this.flights, ...next.filter(({ amount }) => amount > 0)];
+  }
+
   private keepLast(): void {
     this.last = this.lying;
     write(this.name("last"), this.last);
@@ -195,7 +254,7 @@ export class Story {
     const round = view.round?.number ?? view.rounds;
     const before = this.outcome?.round === round ? this.outcome : null;
     const blank: Outcome = { round, dice: null, lost: {}, won: {}, winnings: {}, net: 0, settled: false };
-    const dice = part.dice ?? view.round?.result ?? before?.dice ?? null;
+    const dice = part.dice ?? view.round?.called ?? before?.dice ?? null;
     this.outcome = { ...(before ?? blank), ...part, dice };
     this.showing = true;
   }
@@ -219,13 +278,12 @@ export class Story {
       dice: event.dice,
       settled: true,
     });
-    const { winnings: gained, lost } = this.outcome!;
-    const net = totalOf(gained) - totalOf(lost);
+    const net = netOf(this.outcome!);
     this.outcome = { ...this.outcome!, net };
+    this.travel("paid", this.outcome.winnings);
     this.over = event.round;
     this.chapters += 1;
-    if (totalOf(lost) + totalOf(this.outcome.won))
-      announce(t("player.story.said-net", { net: money(net, view.currency, true) }));
+    if (stakedIn(this.outcome)) announce(t("player.story.said-net", { net: money(net, view.currency, true) }));
   }
 
   private shooterEnded(
@@ -239,9 +297,17 @@ export class Story {
     else this.settle(view, { won: { ...this.outcome?.won, [box]: event.stake }, winnings: { [box]: event.winnings } });
   }
 
+  private forgetOutcome(): void {
+    this.reveal.finish();
+    this.expected = null;
+    this.flights = [];
+    this.outcome = null;
+    this.showing = false;
+  }
+
   private voided(event: Extract<Event, { type: "RoundVoided" }>, view: TableView): void {
     this.joined = 0;
-    this.showing = false;
+    this.forgetOutcome();
     this.over = event.round;
     this.chapters += 1;
     if (!view.seats[this.me]) return;
@@ -250,7 +316,7 @@ export class Story {
     announce(t("player.story.said-void", { round: event.round }), true);
   }
 
-  /** Add a notice that somebody else moved the player's chips; `id` makes it unique. */
+  /** Add a notice that may come several times in a round; `id` makes it unique. */
   private touched(
     what: notices.Notice["what"],
     id: string | number,
@@ -272,4 +338,4 @@ export class Story {
 }
 
 const spoken = (game: GameView | null, step: "open-betting" | "close-betting"): string =>
-  game?.conduct.procedure.steps[step]?.announces ?? "";
+  announcementOf(game?.conduct.procedure.steps[step]?.announces);

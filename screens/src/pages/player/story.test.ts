@@ -50,6 +50,24 @@ test("the outcome is shown until the next round starts", () => {
   expect(story.showing).toBe(false);
 });
 
+test.each([
+  { type: "RoundVoided", round: 4, cause: "dice-not-flat", returned: [] },
+  { type: "RoundsReversed", rounds: [3, 4], cause: "dice-not-flat", transfers: [["bob", 100]] },
+])("$type takes the outcome of its round away", (event) => {
+  const { story, happen } = begun();
+  happen({ type: "WinnersPaid", round: 4, dice: [6, 5, 1], bets: [["big", "ann", 500, 500]] }, ["collect-losers"]);
+  happen(event);
+  expect(story.outcome).toBeNull();
+  expect(story.showing).toBe(false);
+});
+
+test("a reversal of earlier rounds keeps the last outcome", () => {
+  const { story, happen } = begun();
+  happen({ type: "WinnersPaid", round: 4, dice: [6, 5, 1], bets: [] }, ["collect-losers"]);
+  happen({ type: "RoundsReversed", rounds: [2], cause: "dice-damaged", transfers: [] });
+  expect(story.showing).toBe(true);
+});
+
 test("the bets that lay at the close are the ones to bet again", () => {
   const { story, happen } = begun();
   happen({ type: "BettingClosed" }, ["open-betting", "close-betting"]);
@@ -63,6 +81,12 @@ test("a void round is a notice with what was returned to the player", () => {
   expect(story.told.open).toEqual([{ id: "void 4", what: "void", round: 4, amount: 500, note: "dice-damaged" }]);
   story.dismiss("void 4");
   expect(story.told.open).toEqual([]);
+});
+
+test("a throw that does not count is a notice each time", () => {
+  const { story, happen } = begun();
+  happen({ type: "ThrowRepeated", cause: "dice-not-flat" });
+  expect(story.told.open).toMatchObject([{ what: "again", round: 4, amount: 0, note: "dice-not-flat" }]);
 });
 
 test("a correction for another player is no notice", () => {

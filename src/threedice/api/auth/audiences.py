@@ -54,7 +54,7 @@ def _lists_by_player(event: Any) -> dict[str, PlayerLists]:
         return {event.player: {}}
     by_player: dict[str, PlayerLists] = {}
     for field, position in audience.lists.items():
-        for item in getattr(event, field):
+        for item in getattr(event, field) or ():  # the field may be unset
             player = item if position is None else item[position]
             by_player.setdefault(player, {}).setdefault(field, []).append(item)
     return by_player
@@ -63,7 +63,8 @@ def _lists_by_player(event: Any) -> dict[str, PlayerLists]:
 def _redact(event: _Event, player: str, lists: PlayerLists) -> _Event:
     """Return an event with only one player's part of it; with no part, for player ""."""
     audience = event.audience
-    changes = {**audience.hidden, **{field: lists.get(field, []) for field in audience.lists}}
+    cut = {field: lists.get(field, []) for field in audience.lists if getattr(event, field)}
+    changes = {**audience.hidden, **cut}
     if audience.others and player not in _lists_by_player(event):
         changes |= audience.others
     return msgspec.structs.replace(event, **changes) if changes else event

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+from threedice.facts import MANAGERS
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyStreamCommand
 from threedice.identity.roles import ROLES, STAFF, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from threedice.api.auth.authentication import Caller
-    from threedice.identity import SessionState
+    from threedice.identity import Assignment, SessionState
     from threedice.rulebook.conduct import TableRole
 
 TokenScope = Literal["read", "play", "deal", "manage", "metrics", "any", "nobody"]
@@ -44,7 +45,7 @@ class Permission(NamedTuple):
 
 def _parse_permissions(table: Mapping[TokenScope, Mapping[str, str]]) -> dict[str, Permission]:
     """Parse a table with one letter per role; `*` means anyone."""
-    letters = dict(zip("PDSMHAXB*", (*ROLES, DISPLAY, ANYONE), strict=True))
+    letters = dict(zip("PDGSMHAXB*", (*ROLES, DISPLAY, ANYONE), strict=True))
     return {
         name: Permission(frozenset(letters[letter] for letter in row if letter != " "), scope)
         for scope, rows in table.items()
@@ -52,90 +53,104 @@ def _parse_permissions(table: Mapping[TokenScope, Mapping[str, str]]) -> dict[st
     }
 
 
-# P player, D dealer, S supervisor, M pit manager, H shift manager, A auditor, X administrator,
-# B results board
+# P player, D dealer, G game supervisor, S supervisor, M pit manager, H shift manager, A auditor,
+# X administrator, B results board
 
 OPERATION_PERMISSIONS: Final = _parse_permissions({
     "read": {
-        "list-tables":       "PDSMHAX",
-        "show-table":        "PDSMHA B",
-        "watch-table":       "PDSMHA B",
-        "list-results":      "PDSMHA B",
-        "list-rulebooks":    "PDSMHAX",
-        "show-rulebook":     "PDSMHAX",
-        "show-game":         "PDSMHAXB",
-        "show-odds":         "PDSMHAX",
-        "show-readings":     "PDSMHAX",
-        "judge-mix":         "PDSMHAX",
-        "show-account":      "P SMHA ",
-        "show-statement":    "P SMHA ",
-        "explain-bets":      "PDSMHA ",
-        "show-room":         "PDSMHA ",
-        "show-sheet":        " DSMHA ",
-        "show-exposure":     " DSMHA ",
-        "tell-round":        " DSMHA ",
-        "report-shift":      "  SMHA ",
-        "verify-log":        "     A ",
-        "list-requests":     " DSMHA ",
-        "show-request":      " DSMHA ",
-        "show-authority":    " DSMHA ",
-        "list-assignments":  " DSMHAX",
+        "list-tables":       "PDGSMHAX",
+        "show-table":        "PDGSMHA B",
+        "watch-table":       "PDGSMHA B",
+        "list-results":      "PDGSMHA B",
+        "list-rulebooks":    "PDGSMHAX",
+        "show-rulebook":     "PDGSMHAX",
+        "show-game":         "PDGSMHAXB",
+        "show-odds":         "PDGSMHAX",
+        "show-readings":     "PDGSMHAX",
+        "judge-mix":         "PDGSMHAX",
+        "show-account":      "P  SMHA ",
+        "show-statement":    "P  SMHA ",
+        "show-ledgers":      "P  SMHA ",
+        "explain-bets":      "PDGSMHA ",
+        "prove-dice":        "PDGSMHA ",
+        "show-room":         "PDGSMHA ",
+        "show-sheet":        " DGSMHA ",
+        "list-players":      "PDGSMHA ",
+        "show-exposure":     " DGSMHA ",
+        "tell-round":        " DGSMHA ",
+        "show-equipment":    " DGSMHA ",
+        "tell-piece":        " DGSMHA ",
+        "propose-rounds":    " DGSMHA ",
+        "show-round-equipment": " DGSMHA ",
+        "watch-dice":        " DGSMHA ",
+        "report-shift":      "   SMHA ",
+        "verify-log":        "      A ",
+        "list-requests":     " DGSMHA ",
+        "show-request":      " DGSMHA ",
+        "show-request-effect": " DGSMHA ",
+        "list-decided-requests": " DGSMHA ",
+        "show-authority":    " DGSMHA ",
+        "list-assignments":  " DGSMHAX",
     },
     "any": {
-        "send-command":         "PDSMH  ",
-        "send-account-command": "  SMH  ",
-        "show-answer":          "PDSMH  ",
+        "send-command":         "PDGSMH  ",
+        "send-account-command": "   SMH  ",
+        "show-answer":          "PDGSMH  ",
     },
     "metrics": {
-        "read-metrics":      "   MHAX",
+        "read-metrics":      "    MHAX",
     },
     "nobody": {  # sessions only
         "show-house":        "*",
         "read-openapi":      "*",
         "read-health":       "*",
         "sign-in":           "*",
-        "show-session":      "PDSMHAX",
-        "sign-out":          "PDSMHAX",
-        "lock":              "PDSMHAX",
-        "unlock":            "PDSMHAX",
-        "change-password":   "PDSMHAX",
-        "begin-codes":       "PDSMHAX",
-        "confirm-codes":     "PDSMHAX",
-        "renew-recovery-codes": "PDSMHAX",
-        "list-sessions":     "PDSMHAX",
-        "end-session":       "PDSMHAX",
-        "list-tokens":       "PDSMHAX",
-        "make-token":        "PDSMHAX",
-        "revoke-token":      "PDSMHAX",
-        "open-request":      " DSMH  ",
-        "open-account-request": "  SMH  ",
-        "withdraw-request":  " DSMH  ",
-        "approve-request":   "  SMH  ",
-        "decline-request":   "  SMH  ",
-        "show-person":       "  SMHA ",
-        "set-person":        "  SMH  ",
-        "erase-person":      "    H X",
-        "release-house":     "    H  ",
-        "list-people":       "   MHAX",
-        "add-person":        "      X",
-        "set-roles":         "      X",
-        "disable-person":    "      X",
-        "enable-person":     "      X",
-        "forget-person":     "      X",
-        "reset-password":    "      X",
-        "reset-codes":       "      X",
-        "end-all-sessions":  "      X",
-        "list-enrolments":   "     AX",
-        "confirm-enrolment": "      X",
-        "decline-enrolment": "      X",
-        "assign":            "   MH X",
-        "end-assignment":    "   MH X",
-        "read-trail":        "     AX",
-        "list-displays":     "   M  X",
-        "add-display":       "   M  X",
-        "revoke-display":    "   M  X",
+        "show-session":      "PDGSMHAX",
+        "sign-out":          "PDGSMHAX",
+        "lock":              "PDGSMHAX",
+        "unlock":            "PDGSMHAX",
+        "change-password":   "PDGSMHAX",
+        "begin-codes":       "PDGSMHAX",
+        "confirm-codes":     "PDGSMHAX",
+        "renew-recovery-codes": "PDGSMHAX",
+        "list-sessions":     "PDGSMHAX",
+        "end-session":       "PDGSMHAX",
+        "list-tokens":       "PDGSMHAX",
+        "make-token":        "PDGSMHAX",
+        "revoke-token":      "PDGSMHAX",
+        "open-request":      " DGSMH  ",
+        "open-account-request": "   SMH  ",
+        "withdraw-request":  " DGSMH  ",
+        "approve-request":   "  GSMH  ",
+        "decline-request":   "  GSMH  ",
+        "find-players":      " DGSMHA ",
+        "show-player":       " DGSMHA ",
+        "show-person":       "   SMHA ",
+        "set-person":        "   SMH  ",
+        "erase-person":      "     H X",
+        "release-house":     "     H  ",
+        "list-people":       "    MHAX",
+        "add-person":        "       X",
+        "show-birth-date":   "       X",
+        "set-birth-date":    "       X",
+        "set-roles":         "       X",
+        "disable-person":    "       X",
+        "enable-person":     "       X",
+        "forget-person":     "       X",
+        "reset-password":    "       X",
+        "reset-codes":       "       X",
+        "end-all-sessions":  "       X",
+        "list-enrolments":   "      AX",
+        "confirm-enrolment": "       X",
+        "decline-enrolment": "       X",
+        "assign":            "    MH X",
+        "end-assignment":    "    MH X",
+        "read-trail":        "      AX",
+        "list-displays":     "    M  X",
+        "add-display":       "    M  X",
+        "revoke-display":    "    M  X",
         "sign-in-display":   "*",
-        "show-display":      "       B",
+        "show-display":      "        B",
     },
 })  # fmt: skip
 """Permission for each operation of the API."""
@@ -150,11 +165,12 @@ ALLOWED_SESSION_STATES: Final[dict[str, frozenset[SessionState]]] = {
 }
 """Session states in which an operation is allowed, where it is not only `open`."""
 
-ASSIGNED_ROLES: Final[tuple[Role, ...]] = ("dealer", "supervisor")
+ASSIGNED_ROLES: Final[tuple[Role, ...]] = ("dealer", "game-supervisor", "supervisor")
 """Roles that count only at tables that the account is assigned to; other roles count everywhere."""
 
 ON_DUTY_OPERATIONS: Final = frozenset({
-    "show-account", "show-statement", "show-person", "set-person", "list-requests", "show-request",
+    "show-account", "show-statement", "show-ledgers", "find-players", "show-player", "show-person",
+    "set-person", "list-requests", "show-request", "show-request-effect", "list-decided-requests",
 })  # fmt: skip
 """Operations that dealers and supervisors may use only during a shift."""
 
@@ -178,6 +194,19 @@ def roles_at(caller: Caller, table: str | None) -> tuple[Role, ...]:
             for assignment in caller.assignments
         )
     )
+
+
+def working_tables(roles: Collection[Role], assignments: Iterable[Assignment]) -> list[str] | None:
+    """Return the tables that an account may work at now; none if it is not assigned to any.
+
+    None for an account that is assigned to all tables, or whose roles need no assignment.
+    """
+    assigned = {each.table for each in assignments}
+    needs_assignment = any(role in ASSIGNED_ROLES for role in roles)
+    works_everywhere = any(role in MANAGERS for role in roles)
+    if None in assigned or works_everywhere or not needs_assignment:
+        return None
+    return sorted(filter(None, assigned))
 
 
 def role_for(

@@ -67,12 +67,15 @@ def _has_demo_password(identity: IdentityService) -> bool:
 
 
 async def create_accounts(context: ServerContext) -> tuple[DemoSignIn, ...]:
-    """Create missing accounts, assign the staff to all tables, and give players play money."""
+    """Create missing accounts of age, assign staff to all tables, and give players play money."""
     run_blocking = context.house.runtime.run_blocking
     accounts = await run_blocking(_create_missing_accounts, context.identity)
+    store = context.house.command_handler.store
     for sign_in in SIGN_INS:
+        account = accounts[sign_in.name]
+        await run_blocking(save_person, store, account.id, Person(account.name, BIRTH_DATE))
         if sign_in.role == "player":
-            await _fund_player(context, accounts[sign_in.name])
+            await _fund_player(context, account)
     return SIGN_INS
 
 
@@ -96,10 +99,8 @@ def _create_missing_accounts(identity: IdentityService) -> dict[str, Account]:
 
 
 async def _fund_player(context: ServerContext, player: Account) -> None:
-    """Record a player as of age, and give them an account with play money."""
+    """Give a player an account with play money."""
     handler, currency = context.house.command_handler, context.config.currency
-    person = Person(player.name, BIRTH_DATE)
-    await handler.runtime.run_blocking(save_person, handler.store, player.id, person)
     account = await handler.account(player.id)
     if not account.currency:
         command = OpenAccount(by=CONSOLE, player=player.id, currency=currency)

@@ -66,8 +66,10 @@ def open_journal(
     """
     stream = stream or sys.stderr
     handler = JournalHandler(stream, clock)
-    plain = stream.isatty() if plain is None else plain
-    handler.setFormatter(JournalFormatter(plain=plain))
+    formatter = JournalFormatter(plain=stream.isatty() if plain is None else plain)
+    handler.setFormatter(formatter)
+    if logging.lastResort:  # for what libraries log after `close_journal`
+        logging.lastResort.setFormatter(formatter)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

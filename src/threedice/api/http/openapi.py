@@ -216,7 +216,9 @@ def _parameters(handler: HTTPRouteHandler) -> list[dict[str, Any]]:
         parameters.append(_parameter("Idempotency-Key", "header", IdempotencyKey))
     for name, parameter in query_parameters(handler).items():
         described = _parameter(name, "query", hints[name])
-        if parameter.default is not None:
+        if parameter.default is parameter.empty:
+            described["required"] = True
+        elif parameter.default is not None:
             described["schema"]["default"] = parameter.default
         parameters.append(described)
     return parameters

@@ -45,6 +45,7 @@ _TABLE_ID: Final = rf"^{TABLE_ID}\Z"
 _PLAYER_ID: Final = rf"^{ID_CHARACTER}{{1,100}}\Z"
 _KEY: Final = r"^[A-Za-z0-9._-]{1,100}\Z"
 _OPAQUE_ID: Final = r"^[A-Za-z0-9]{1,64}\Z"
+_PIECE_NAME: Final = r"^[^/]{1,100}\Z"
 _RULEBOOK_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
 
 # In a path Litestar checks `PathParameter`, in a body msgspec checks `Meta`.
@@ -57,9 +58,11 @@ IdempotencyKey = Annotated[str, msgspec.Meta(pattern=_KEY), PathParameter(patter
 OpaqueId = Annotated[str, msgspec.Meta(pattern=_OPAQUE_ID), PathParameter(pattern=_OPAQUE_ID)]
 RulebookName = Annotated[str, PathParameter(pattern=_RULEBOOK_NAME)]
 RoundNumber = Annotated[int, PathParameter(ge=1, le=2**53)]
+PieceName = Annotated[str, PathParameter(pattern=_PIECE_NAME)]
 LineCount = Annotated[int, QueryParameter(ge=1, le=1000)]
 OptionalTable = Annotated[str | None, QueryParameter(pattern=_TABLE_ID)]
 OptionalPlayer = Annotated[str | None, QueryParameter(pattern=_PLAYER_ID)]
+SearchText = Annotated[str, QueryParameter(max_length=100)]
 OptionalTime = Annotated[int | None, QueryParameter(ge=0, le=2**53)]
 
 INJECTED: Final = frozenset({"request", "context", "caller", "data"})
@@ -131,21 +134,25 @@ def check_parameters(request: Request[Any, Any, Any]) -> None:
 
 
 def check_query(request: Request[Any, Any, Any]) -> None:
-    """Reject query strings that are malformed, repeat a parameter, or have unknown ones.
+    """Reject query strings that are malformed, repeat or lack a parameter, or have unknown ones.
 
     Litestar would ignore what it does not expect.
     """
     text: bytes = request.scope["query_string"]
-    known = query_parameters(request.route_handler) if text else {}
+    known = query_parameters(request.route_handler)
     if not known:
         return
     if len(text) > MAX_QUERY_BYTES:
         raise _invalid_query(f"a query string has at most {MAX_QUERY_BYTES} bytes")
     try:
-        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, strict_parsing=True)
+        decoded = text.decode("ascii")
+        pairs = parse_qsl(decoded, keep_blank_values=True, strict_parsing=True) if decoded else []
     except (ValueError, UnicodeDecodeError):
         raise _invalid_query("the query string is malformed") from None
     names = [name for name, _ in pairs]
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in names:
+            raise _invalid_query(f"the query parameter {name!r} is missing")
     if len(set(names)) < len(names):
         raise _invalid_query("a query parameter is given twice")
     for name, value in pairs:

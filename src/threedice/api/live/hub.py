@@ -212,7 +212,10 @@ class MonitorState:
         self.stuck_tables = stuck
         damaged = house.damaged
         for stream in sorted(damaged.keys() - self.stopped_streams):
-            journal.warn("stream-stopped", stream=stream, cause=damaged[stream])
+            if stream in house.foreign:
+                journal.warn("foreign-entries", stream=stream, cause=damaged[stream])
+            else:
+                journal.warn("stream-stopped", stream=stream, cause=damaged[stream])
         self.stopped_streams = frozenset(damaged)
         reason = house.command_handler.suspension_reason
         if bool(reason) == self.suspended:

@@ -71,7 +71,7 @@ class ResyncMessage(msgspec.Struct, frozen=True, tag="resync", kw_only=True):
 
 
 class StandingMessage(msgspec.Struct, frozen=True, tag="standing", kw_only=True):
-    """Whether the house is suspended; sent when that changes."""
+    """Says if the house is suspended; sent when that changes."""
 
     suspended: bool
 

@@ -8,11 +8,15 @@ from threedice.api.routes import (
     accounts,
     approvals,
     commands,
+    dice_monitor,
     displays,
+    equipment,
     games,
     history,
     house,
     people,
+    players,
+    request_queries,
     sessions,
     sign_in,
     tables,
@@ -20,8 +24,8 @@ from threedice.api.routes import (
 )
 
 _MODULES: Final = (
-    sign_in, sessions, tables, worksheets, commands, approvals, history, accounts, games, people,
-    displays, house,
+    sign_in, sessions, tables, worksheets, commands, approvals, request_queries, history, equipment,
+    dice_monitor, players, accounts, games, people, displays, house,
 )  # fmt: skip
 
 ROUTE_HANDLERS: Final = tuple(

@@ -7,18 +7,24 @@ idempotency key made from the request's id, so at most once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from litestar import Response, get, post
 from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import Caller
-from threedice.api.auth.authorisation import COMMANDS, roles_at
+from threedice.api.auth.authorisation import COMMANDS
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
-from threedice.api.http.requests import HouseRequest, OpaqueId, OptionalTable, PlayerId, TableId
+from threedice.api.http.requests import (
+    HouseRequest,
+    OpaqueId,
+    PlayerId,
+    TableId,
+)
 from threedice.api.routes.commands import (
     ACCOUNT_COMMANDS,
     TABLE_COMMANDS,
@@ -31,29 +37,32 @@ from threedice.api.routes.commands import (
     check_table_setup,
     execute_command,
     json_response,
+    name_approvers,
+)
+from threedice.api.routes.request_queries import (
+    ACCOUNT_PREFIX,
+    PLACEHOLDER_APPROVER,
+    ROUND_KEY,
+    RequestView,
+    build_requested_command,
+    check_round,
+    load_requester,
+    place_of,
+    request_view,
+    require_approver,
 )
 from threedice.api.routes.tables import require_table
-from threedice.api.views import build_view
-from threedice.errors import InvalidInput
-from threedice.facts import SUPERVISORS
-from threedice.house.authority import AuthorityRow, refuse
+from threedice.errors import InvalidInput, Refusal
+from threedice.house.authority import AuthorityRow, refuse, roles_to_approve, round_concerned
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyStreamCommand, EstablishTable
-from threedice.identity import ApprovalRefused, Role
-from threedice.identity.approval.approvals import ApprovalRequest, ApprovalState
-from threedice.table.commands import Actor
+from threedice.identity import ApprovalRefused
+from threedice.identity.approval.approvals import ApprovalRequest
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
     from threedice.facts import CommandFacts
-    from threedice.rulebook import Game
-
-_PLACEHOLDER_APPROVER: Final = Actor(id="-", role="supervisor")
-"""Stands in for the second person while a new request is validated."""
-
-_ACCOUNT_PREFIX: Final = "account/"
-"""Marks the place of a request for a player's account; table ids contain no slash."""
 
 
 class RequestForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -69,31 +78,8 @@ class NoteForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     note: Annotated[str, msgspec.Meta(max_length=500)] = ""
 
 
-class RequestView(msgspec.Struct, frozen=True):
-    """A request: the command, its sender, the reason, the roles that may decide, and its state.
-
-    `name` is the sign-in name of the requester, so that the second person knows who it is. `table`
-    is `account/` and the player's id for a command to a player's account.
-    """
-
-    id: str
-    account: str
-    name: str
-    table: str
-    command: dict[str, Any]
-    command_hash: str
-    reason: str
-    roles: tuple[Role, ...]
-    opened: int
-    expires: int
-    state: ApprovalState
-    decided_by: str
-    decided: int
-    note: str
-
-
 class AuthorityView(msgspec.Struct, frozen=True):
-    """Who may send each command alone, who with whom, and up to which amount, in minor units."""
+    """The authority over each command: alone, with a second person, and up to which amount."""
 
     rows: list[AuthorityRow]
     staff_may_play: bool
@@ -118,16 +104,21 @@ async def open_request(
     """Request a command that needs the approval of a second person."""
     check_rate_limit(request)
     fields = dict(data.command)
-    facts = _require_approvable(fields, TABLE_COMMANDS)
-    command = build_table_command(caller, table, fields, _PLACEHOLDER_APPROVER)
+    try:
+        facts = _require_approvable(fields, TABLE_COMMANDS)
+    except Refusal as refusal:
+        raise await name_approvers(context, table, fields, refusal) from None
+    command = build_table_command(caller, table, fields, PLACEHOLDER_APPROVER)
     if not isinstance(command, EstablishTable):
         await require_table(context, table)
     check_table_setup(command, context.config)
     check_currency(command, context.config)
     await _check_authority(context, caller, command, table)
     handler = context.house.command_handler
-    roles = _approver_roles(facts, handler.game(await handler.table(table)))
-    return await _store_request(context, caller, table, command, data.reason, roles)
+    state = await handler.table(table)
+    game = handler.game(state)
+    roles, round_number = roles_to_approve(facts, game), round_concerned(command, game, state)
+    return await _store_request(context, caller, table, command, data.reason, roles, round_number)
 
 
 @post(
@@ -146,9 +137,9 @@ async def open_account_request(
     check_rate_limit(request)
     fields = dict(data.command)
     facts = _require_approvable(fields, ACCOUNT_COMMANDS)
-    command = build_account_command(caller, player, fields, _PLACEHOLDER_APPROVER.id)
+    command = build_account_command(caller, player, fields, PLACEHOLDER_APPROVER.id)
     await _check_authority(context, caller, command, None)
-    place = f"{_ACCOUNT_PREFIX}{player}"
+    place = f"{ACCOUNT_PREFIX}{player}"
     return await _store_request(context, caller, place, command, data.reason, facts.approvers)
 
 
@@ -179,10 +170,13 @@ async def _store_request(
     command: AnyStreamCommand,
     reason: str,
     roles: Iterable[str],
+    round_number: int | None = None,
 ) -> RequestView:
-    """Store a request with its command, but without the second person."""
+    """Store a request with its command and the round it concerns, but without the second person."""
     stored_command = msgspec.to_builtins(command)
     del stored_command[command.facts.second_person]
+    if round_number is not None:
+        stored_command[ROUND_KEY] = round_number
     approval = await run_in_thread(
         context.identity.approvals.open,
         caller.account.id,
@@ -191,21 +185,7 @@ async def _store_request(
         reason,
         roles=roles,
     )
-    return await _request_view(context, approval)
-
-
-@get("/api/requests", name="list-requests")
-async def list_requests(context: Context, table: OptionalTable = None) -> list[RequestView]:
-    """List the pending requests of a table or of all tables, the oldest first."""
-    pending = await run_in_thread(context.identity.approvals.pending, table)
-    return [await _request_view(context, approval) for approval in pending]
-
-
-@get("/api/requests/{request_id:str}", name="show-request")
-async def show_request(context: Context, request_id: OpaqueId) -> RequestView:
-    """Show a request and its state."""
-    approval = await run_in_thread(context.identity.approvals.get, request_id)
-    return await _request_view(context, approval)
+    return await request_view(context, caller, approval)
 
 
 @post(
@@ -223,26 +203,38 @@ async def approve_request(
 ) -> Response[CommandResultView]:
     """Approve another person's request and execute its command at once.
 
-    If the command fails, the same approver may approve again until the request expires.
+    A command that would be refused is not approved: its request stays pending. If its execution
+    fails later, the same approver may approve again until the request expires. A command that
+    concerned a round is refused once it would affect another one.
     """
     started_at, approvals = context.house.runtime.monotonic(), context.identity.approvals
     check_rate_limit(request)
     approval = await run_in_thread(approvals.get, request_id)
-    approver = _require_approver(caller, approval)
-    requester = await _load_requester(context, approval)
-    fields = msgspec.json.decode(approval.command)
-    table, player = _place(approval)
-    command: AnyStreamCommand = (
-        build_account_command(requester, player, fields, approver.id)
-        if table is None
-        else build_table_command(requester, table, fields, approver)
-    )
+    approver = require_approver(caller, approval)
+    requester = await load_requester(context, approval)
+    command = build_requested_command(requester, approval, approver)
+    table, _ = place_of(approval)
+
+    check_this_round = partial(check_round, context, approval, command)
+    key = f"request/{approval.id}"
     if not _is_retry(context, caller, approval):
         await _check_authority(context, requester, command, table)
+        handler = context.house.command_handler
+        if table is not None:
+            check_this_round(await handler.table(table))
+        if approval.state == "pending":
+            await handler.check(command, table=table or "", account=requester.account.id, key=key)
         approve, session = approvals.approve, caller.session_id
         await run_in_thread(approve, approval.id, caller.account.id, data.note, session=session)
-    key = f"request/{approval.id}"
-    result = await execute_command(context, caller, command, key, table=table, sender=requester)
+    result = await execute_command(
+        context,
+        caller,
+        command,
+        key,
+        table=table,
+        sender=requester,
+        precondition=None if table is None else check_this_round,
+    )
     context.metrics.count_accepted(tag_of(command), started_at)
     return json_response(result)
 
@@ -259,12 +251,12 @@ async def decline_request(
     """Decline another person's request."""
     approvals = context.identity.approvals
     approval = await run_in_thread(approvals.get, request_id)
-    _require_approver(caller, approval)
+    require_approver(caller, approval)
     decline, session = approvals.decline, caller.session_id
     declined = await run_in_thread(
         decline, approval.id, caller.account.id, data.note, session=session
     )
-    return await _request_view(context, declined)
+    return await request_view(context, caller, declined)
 
 
 @post(
@@ -279,46 +271,7 @@ async def withdraw_request(
     """Withdraw the caller's own request."""
     withdraw = context.identity.approvals.withdraw
     withdrawn = await run_in_thread(withdraw, request_id, caller.account.id)
-    return await _request_view(context, withdrawn)
-
-
-def _place(approval: ApprovalRequest) -> tuple[str | None, str]:
-    """Return the table of a request, or None and the player whose account it is for."""
-    place = approval.table
-    if place.startswith(_ACCOUNT_PREFIX):
-        return None, place.removeprefix(_ACCOUNT_PREFIX)
-    return place, ""
-
-
-def _approver_roles(facts: CommandFacts, game: Game | None) -> tuple[str, ...]:
-    """Return the roles that may approve a command; the game's rules may name fewer."""
-    rule = None
-    if game is not None and facts.approval_rule:
-        rule = game.facts.irregularities.get(facts.approval_rule)
-    if rule is not None and rule.supervised_by:
-        return tuple(role for role in rule.supervised_by if role in facts.approvers)
-    return facts.approvers
-
-
-def _require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
-    """Return the caller as the actor who decides, in a role at the table that may.
-
-    Raise `ApprovalRefused` for the requester, and for callers without such a role.
-    """
-    if caller.account.id == approval.account:
-        raise ApprovalRefused("own", "a request is decided by someone other than its requester")
-    for role in roles_at(caller, _place(approval)[0]):
-        if role in approval.roles and role in SUPERVISORS:
-            return Actor(id=caller.account.id, role=role)
-    raise ApprovalRefused("role", f"this needs one of: {', '.join(approval.roles)}")
-
-
-async def _load_requester(context: Context, approval: ApprovalRequest) -> Caller:
-    """Return the requester with their current permissions, which may have been revoked since."""
-    account = await run_in_thread(context.identity.accounts.get, approval.account)
-    if not account.enabled:
-        raise ApprovalRefused("disabled", "the requester's account is disabled")
-    return Caller(account, "", None, "open", context.assignments.current(account.id))
+    return await request_view(context, caller, withdrawn)
 
 
 def _is_retry(context: Context, caller: Caller, approval: ApprovalRequest) -> bool:
@@ -328,9 +281,3 @@ def _is_retry(context: Context, caller: Caller, approval: ApprovalRequest) -> bo
     if context.identity.context.clock() >= approval.expires:
         raise ApprovalRefused("expired", "this request has expired; open a new one")
     return True
-
-
-async def _request_view(context: Context, approval: ApprovalRequest) -> RequestView:
-    account = await run_in_thread(context.identity.accounts.get, approval.account)
-    command = msgspec.json.decode(approval.command)
-    return build_view(RequestView, approval, name=account.name, command=command)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Union, get_args
-from zoneinfo import ZoneInfo
 
 import msgspec
 from litestar import MediaType, Response, get, post
@@ -32,8 +30,8 @@ from threedice.api.http.requests import (
     decode_body,
 )
 from threedice.api.routes.tables import require_table
-from threedice.errors import StoreUnavailable
-from threedice.house.authority import refuse
+from threedice.errors import Refusal, StoreUnavailable, UnknownName
+from threedice.house.authority import refuse, roles_to_approve
 from threedice.house.codec import tag_of
 from threedice.house.commands import (
     AnyAccountCommand,
@@ -44,11 +42,11 @@ from threedice.house.commands import (
 from threedice.house.decisions import require_betting_time
 from threedice.house.events import AnyStreamEvent
 from threedice.house.persons import load_person
-from threedice.identity.roles import SECOND
 from threedice.names import check_new_id, skeleton
 from threedice.rulebook import shipped_games
 from threedice.table import commands
 from threedice.table.commands import Actor
+from threedice.table.rules import require_ages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
@@ -86,7 +84,7 @@ class CommandResultView(msgspec.Struct, frozen=True):
 
 
 class CommandStatusView(msgspec.Struct, frozen=True):
-    """Whether a command was accepted, and its result if so."""
+    """The outcome of a command: accepted or not, and its result."""
 
     accepted: bool
     answer: CommandResultView | None = None
@@ -106,8 +104,11 @@ async def send_command(request: HouseRequest, table: TableId) -> ASGIApp:
     check_rate_limit(request)
     key = require_idempotency_key(request)
     fields = decode_body(dict[str, Any], await request.body())
-    command = build_table_command(caller, table, fields)
-    result = await execute_command(context, caller, command, key, table=table)
+    try:
+        command = build_table_command(caller, table, fields)
+        result = await execute_command(context, caller, command, key, table=table)
+    except Refusal as refusal:
+        raise await name_approvers(context, table, fields, refusal) from None
     context.metrics.count_accepted(tag_of(command), started_at)
     return _JsonBytes(result)
 
@@ -197,11 +198,13 @@ async def execute_command(
     *,
     table: str | None = None,
     sender: Caller | None = None,
+    precondition: Callable[[Any], None] | None = None,
 ) -> bytes:
     """Execute a command and return its events as JSON once they are durable.
 
     `table` is None for a command to a player's account. `sender` is the sender, if that is not the
-    caller, who has then approved the command.
+    caller, who has then approved the command. `precondition` may refuse it by the state of its
+    table or account, besides the sender's authority.
     """
     sender = sender or caller
     check_currency(command, context.config)
@@ -212,14 +215,36 @@ async def execute_command(
         if isinstance(command, commands.BuyIn) and "player" in caller.account.roles:
             command = await _fill_in_age(context, command)
     is_player = "player" in sender.account.roles  # players use their own money only
+    check = None if is_player else await authority_check(context, sender, command, table)
+
+    def check_all(state: Any) -> bool:
+        if precondition:
+            precondition(state)
+        return check is None or check(state)
+
     result = await context.house.command_handler.handle(
         command,
         table=table or "",
         account=sender.account.id,
         key=key,
-        precondition=None if is_player else await authority_check(context, sender, command, table),
+        precondition=check_all if precondition else check,
     )
     return encode_command_result(result, caller)
+
+
+async def name_approvers(
+    context: Context, table: str, fields: Mapping[str, Any], refusal: Refusal
+) -> Refusal:
+    """Return a refusal; without a second person, it names the roles that may approve here."""
+    if refusal.code != "door/second-person":
+        return refusal
+    try:
+        await require_table(context, table)
+    except UnknownName:
+        return refusal
+    handler, facts = context.house.command_handler, COMMANDS[str(fields["type"])].facts
+    roles = roles_to_approve(facts, handler.game(await handler.table(table)))
+    return refuse("door/second-person", allowed=", ".join(roles))
 
 
 async def authority_check(
@@ -235,13 +260,28 @@ async def authority_check(
     configured = None
     if command.facts.alone == "approved-terms" and table in context.config.tables:
         configured = configured_table(context.config, table, command.by)
+    handler = context.house.command_handler
+    ages = {} if table is None else await _staff_ages(context, command, table)
 
     def check(state: Any) -> bool:
         now = context.house.runtime.now()
         context.authority.check(command, role, state, now, configured)
+        game = handler.game(state) if table is not None else None
+        if game is not None:
+            require_ages(game, command, ages)
         return True
 
     return check
+
+
+async def _staff_ages(context: Context, command: Any, table: str) -> dict[str, int | None]:
+    """Return the ages of the people who send and approve a command, if the table asks for them."""
+    handler, field = context.house.command_handler, command.facts.second_person
+    game = handler.game(await handler.table(table))
+    if game is None or game.facts.people.minimum_age is None:
+        return {}
+    people = [command.by, getattr(command, field) if field else None]
+    return {each.id: await _age_on_record(context, each.id) for each in people if each}
 
 
 def _reject_staff_player(context: Context, player: str, table: str | None) -> None:
@@ -264,10 +304,14 @@ def _reject_staff_player(context: Context, player: str, table: str | None) -> No
 
 async def _fill_in_age(context: Context, command: commands.BuyIn) -> commands.BuyIn:
     """Set the age on record in a player's own buy-in, or None if there is none."""
-    person = await run_in_thread(load_person, context.house.command_handler.store, command.player)
-    now = context.house.runtime.now() / SECOND
-    today = datetime.fromtimestamp(now, ZoneInfo(context.config.time_zone)).date()
-    return msgspec.structs.replace(command, age_years=person.age(today) if person else None)
+    age = await _age_on_record(context, command.player)
+    return msgspec.structs.replace(command, age_years=age)
+
+
+async def _age_on_record(context: Context, person_id: str) -> int | None:
+    """Return the age of a player or a member of staff by their recorded birth date, if any."""
+    person = await run_in_thread(load_person, context.house.command_handler.store, person_id)
+    return person.age(context.today()) if person else None
 
 
 # --- parsing ------------------------------------------------------------------------------------
@@ -330,7 +374,7 @@ def check_field_values(caller: Caller, command: AnyTableCommand) -> None:
     if is_player and facts.own_player:
         if player != caller.account.id:
             raise HttpProblem(403, "door/own")
-    elif player is not None and (player or not isinstance(command, commands.Report)):
+    elif player:
         check_new_id(player)
     allowed_values = facts.player_values if is_player else facts.staff_values
     for field, allowed in allowed_values.items():

@@ -25,6 +25,7 @@ from threedice.rulebook.conduct import Conduct
 from threedice.rulebook.felt import Felt
 from threedice.rulebook.schema import ClauseStatus
 from threedice.rulebook.source import shipped_ids
+from threedice.rulebook.traceability import facts_of_clause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from threedice.odds import Figures
     from threedice.odds.comparison import AlternativeReading
     from threedice.rulebook import Box, Game
+    from threedice.rulebook.source import RulebookSource
 
 
 class RulebookLine(msgspec.Struct, frozen=True):
@@ -41,6 +43,7 @@ class RulebookLine(msgspec.Struct, frozen=True):
     title: str
     version: str
     effective: str
+    consolidated: str
     jurisdiction: str
     authority: str
     operator: str
@@ -49,11 +52,15 @@ class RulebookLine(msgspec.Struct, frozen=True):
 
 
 class ClauseView(msgspec.Struct, frozen=True):
-    """A clause of a rulebook: a summary, how the system treats it, and why."""
+    """A clause of a rulebook: a summary, how the system treats it, and why.
+
+    `facts` has the keys of the rulebook that state a declared clause, each as 'key: value'.
+    """
 
     status: ClauseStatus
     summary: str
     reason: str
+    facts: list[str]
 
 
 class LineView(msgspec.Struct, frozen=True):
@@ -304,7 +311,6 @@ def _installed_game_view(context: Context, table: str, name: str, pinned: Game) 
 
 def game_view(game: Game, book: str) -> GameView:
     """Return the view of a game; clauses are included if its rulebook is shipped."""
-    clauses = load_rulebook(book).book.clauses if book in shipped_ids() else {}
     return build_view(
         GameView,
         game,
@@ -312,8 +318,19 @@ def game_view(game: Game, book: str) -> GameView:
         conduct=build_view(Conduct, game.facts),
         boxes=[_box_view(game, each) for each in game.boxes.values()],
         calls=[game.call(roll) for roll in ROLLS],
-        clauses={number: build_view(ClauseView, each) for number, each in clauses.items()},
+        clauses=_clause_views(load_rulebook(book)) if book in shipped_ids() else {},
     )
+
+
+def _clause_views(source: RulebookSource) -> dict[str, ClauseView]:
+    return {
+        number: build_view(
+            ClauseView,
+            each,
+            facts=facts_of_clause(source, number) if each.status == "declared" else [],
+        )
+        for number, each in source.book.clauses.items()
+    }
 
 
 def _box_view(game: Game, box: Box) -> BoxView:

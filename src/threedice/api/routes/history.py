@@ -13,24 +13,29 @@ from zoneinfo import ZoneInfo
 import msgspec
 from litestar import Response, get
 
+from threedice.api.auth.audiences import event_for_player
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.answer_cache import Answer
 from threedice.api.http.requests import OptionalPlayer, OptionalTime, RoundNumber, TableId
 from threedice.api.routes.accounts import require_own_or_staff
 from threedice.api.routes.commands import json_response
-from threedice.api.routes.tables import require_table, require_table_staff
+from threedice.api.routes.tables import require_audience, require_table, require_table_staff
 from threedice.api.views import build_view
 from threedice.errors import InvalidInput, UnknownName
 from threedice.house.codec import decode
-from threedice.house.events import AnyStreamEvent
+from threedice.house.events import AnyStreamEvent, TableEstablished, Timing
+from threedice.house.reports.dice_proof import DiceProof, build_dice_proof
 from threedice.house.reports.figures import shift_figures
 from threedice.house.reports.narrative import describe_stream, explain_player_bets
 from threedice.house.reports.round_index import RoundIndex, RoundSpan
 from threedice.house.stream_state import table_stream
 from threedice.money import format_currency
 from threedice.table.events import TableOpened
+from threedice.table.explanation_texts import ExplanationLine, format_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from threedice.house import CommandHandler
     from threedice.money import AmountFormatter
 
@@ -55,10 +60,17 @@ class RoundHistory(msgspec.Struct, frozen=True):
 
 
 class BetExplanation(msgspec.Struct, frozen=True):
-    """The outcome of a bet, explained line by line with the clauses."""
+    """The outcome of a bet: what played, at which odds it was paid (empty if it was not), the net.
+
+    `lines` explains it in English, `steps` says the same in data, for other languages.
+    """
 
     spot: str
+    stake: int
+    odds: str
+    net: int
     lines: list[str]
+    steps: list[ExplanationLine]
 
 
 class ShiftReportView(msgspec.Struct, frozen=True):
@@ -116,6 +128,24 @@ async def explain_bets(
         caller.account.id, _explain_bets, context, table, round, player
     )
     return json_response(answer.body)
+
+
+@get("/api/tables/{table:str}/rounds/{round:str}/dice-proof", name="prove-dice")
+async def prove_dice(
+    context: Context,
+    caller: CurrentCaller,
+    table: TableId,
+    round: RoundNumber,  # noqa: A002 -- the name in the path
+) -> DiceProof:
+    """Prove the dice of a round that the house dealt: seed, hash chain up to the close, dice.
+
+    Players see the entries that are public or their own, and the table's staff see all; the rest is
+    hashes.
+    """
+    await require_table(context, table)
+    is_visible = visible_events(*require_audience(caller, table))
+    account = caller.account.id
+    return await context.history.run(account, _prove_dice, context, table, round, is_visible)
 
 
 def resolve_player(caller: CurrentCaller, table: str, player: str | None) -> str:
@@ -193,14 +223,49 @@ def _find_round(context: Context, table: str, number: int) -> RoundSpan:
     return span
 
 
+def visible_events(audience: str, player: str) -> Callable[[AnyStreamEvent], bool]:
+    """Return whether an audience may see an event as it is: staff all, others what is public."""
+    return lambda event: audience == "staff" or event_for_player(event, player) is event
+
+
+def _prove_dice(
+    context: Context, table: str, number: int, is_visible: Callable[[AnyStreamEvent], bool]
+) -> DiceProof:
+    handler, span = context.house.command_handler, _find_round(context, table, number)
+    first = max(span.start - 3, 0)  # the commitment is the entry before the start of the round
+    entries = handler.store.read(table_stream(table), first, span.end - first)
+    return build_dice_proof(number, entries, _betting_seconds(handler, table, span), is_visible)
+
+
+def _betting_seconds(handler: CommandHandler, table: str, span: RoundSpan) -> float:
+    """Return the time for betting that was in force at the start of a round."""
+    stream, version = table_stream(table), span.established
+    established = decode(handler.store.read(stream, version - 1, 1)[0]) if version else None
+    timing = established.dealt_by_house if isinstance(established, TableEstablished) else None
+    return (timing or Timing()).betting_seconds
+
+
 def _explain_bets(context: Context, table: str, number: int, player: str) -> Answer:
     """Explain a player's bets; the answer is cached until an event can have changed it."""
     handler, span = context.house.command_handler, _find_round(context, table, number)
 
     def build() -> list[BetExplanation]:
         load_game, formatter = handler.streams.games.load_pinned, _amount_formatter(handler, table)
-        explained = explain_player_bets(handler.store, load_game, table, number, player, formatter)
-        return [BetExplanation(spot, lines) for spot, lines in (explained or {}).items()]
+        explained = explain_player_bets(handler.store, load_game, table, number, player)
+        if explained is None:
+            return []
+        game, bets = explained
+        return [
+            BetExplanation(
+                spot=spot,
+                stake=bet.stake,
+                odds=bet.odds,
+                net=bet.net,
+                lines=[format_line(game, line, formatter) for line in bet.lines],
+                steps=list(bet.lines),
+            )
+            for spot, bet in bets.items()
+        ]
 
     key = ("explanation", table, number, player, span.changed)
     return context.answers.get_or_build(key, build)

@@ -1,12 +1,14 @@
 """The house: description, log verification, release after a failed write, health and metrics.
 
-Health is public and contains no more than the status. Metrics are readable without a token from
-loopback only; behind a proxy every caller looks like loopback, so there all need permission.
+Health is public: its reasons name no stream, file, host or person. Metrics are readable without a
+token from loopback only; behind a proxy every caller looks like loopback, so there all need
+permission.
 """
 
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
@@ -23,14 +25,17 @@ from threedice.api.http.requests import HouseRequest
 from threedice.api.listener import is_ip_host, is_loopback
 from threedice.api.texts import LANGUAGES, Language
 from threedice.api.views import build_view
-from threedice.errors import OperatingFailure, QueueFull, ThreediceError
+from threedice.errors import EntriesMissing, OperatingFailure, QueueFull, ThreediceError
 from threedice.house.audit.auditor import audit
 from threedice.house.stream_state import HOUSE_STREAM
+from threedice.log.halt_causes import HaltCause, classify_halt
 from threedice.log.proof import IntegrityFinding
-from threedice.log.proof.checkpoints import CHECKPOINTS_FILE, read_checkpoints
+from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, CheckpointFiles
 from threedice.log.proof.keys import read_public_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from threedice.house.house import House
 
 PROBE_CACHE_SECONDS: Final = 0.5
@@ -51,7 +56,7 @@ class HouseView(msgspec.Struct, frozen=True):
 
 
 class LogVerification(msgspec.Struct, frozen=True):
-    """The numbers of verified records by kind, and all findings."""
+    """The numbers of verified records by kind, all findings, and the entries not signed yet."""
 
     sound: bool
     streams: int
@@ -60,12 +65,14 @@ class LogVerification(msgspec.Struct, frozen=True):
     games: int
     checkpoints: int
     findings: list[IntegrityFinding]
+    unsigned_entries: int
 
 
 class ReleaseForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The reason for releasing a suspended house."""
+    """The reason for releasing a suspended house, or a stream whose entries it did not write."""
 
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"\S")]
+    stream: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
 @get("/api/house", name="show-house")
@@ -93,7 +100,8 @@ async def verify_log(context: Context) -> LogVerification:
         return audit(
             house.command_handler.store,
             public_keys=read_public_keys(house.state_dir),
-            against=read_checkpoints(file) if file.exists() else [],
+            head_macs=house.command_handler.store.head_macs,
+            against=CheckpointFiles(growing=file if file.exists() else None),
         )
 
     if not context.verification_limiter.available_tokens:
@@ -107,8 +115,20 @@ async def verify_log(context: Context) -> LogVerification:
 async def release_house(
     context: Context, caller: CurrentCaller, data: JSONBody[ReleaseForm]
 ) -> None:
-    """Release a suspended house, so that it writes again after a failed write."""
+    """Release a suspended house, so that it writes again after a failed write.
+
+    With `stream`, release that table or account instead (`table/ID`, `cage/ID`), whose entries the
+    house did not write: they are accepted.
+    """
     house = context.house
+    if data.stream:
+        if data.stream not in house.foreign:
+            raise HttpProblem(409, "house/not-foreign")
+        try:
+            await house.accept_entries(data.stream, caller.account.id, data.reason)
+        except EntriesMissing as missing:
+            raise HttpProblem(409, "house/entries-missing") from missing
+        return
     if not house.command_handler.suspension_reason:
         raise HttpProblem(409, "house/not-suspended")
     try:
@@ -122,12 +142,33 @@ async def release_house(
 # --- monitoring ---------------------------------------------------------------------------------
 
 
+ReasonCode = Literal[
+    "stopping",
+    "database-unavailable",
+    "newer-database",
+    "writing-halted",
+    "table-damaged",
+    "foreign-entries",
+    "statements-behind",
+    "checkpoints-behind",
+    "dealer-stuck",
+]
+
+
+class HealthReason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a server is not well: a stable code, a sentence, and of a halt the class of its cause."""
+
+    code: ReasonCode
+    text: str
+    cause: HaltCause | None = None
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """The health of a server; it takes commands if `status` is `well` or `trouble`.
 
     `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
     stopped because their stored history was changed; `stuck` counts automatic dealers that wait
-    for staff.
+    for staff. `reasons` says why the status is not `well`.
     """
 
     status: Literal["well", "trouble", "suspended", "away", "stopping"]
@@ -136,6 +177,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     books: Literal["kept", "behind"]
     damaged: int
     stuck: int
+    reasons: list[HealthReason]
 
 
 class StoreProbe:
@@ -157,6 +199,7 @@ class StoreProbe:
 
     async def _probe_store(self) -> bool:
         try:
+            await self._house.check_storage()
             store = self._house.command_handler.store
             await self._house.runtime.run_blocking(store.head, HOUSE_STREAM)
         except ThreediceError:
@@ -168,8 +211,11 @@ class StoreProbe:
 
 async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool = False) -> Health:
     """Determine the health of a server."""
-    is_suspended = bool(house.command_handler.suspension_reason)
     is_available = await store_probe.is_available()
+    halt_reason = house.command_handler.suspension_reason
+    is_suspended, cause = bool(halt_reason), classify_halt(halt_reason) if halt_reason else None
+    codes: list[ReasonCode] = ["stopping"] if stopping else []
+    codes += [] if is_available else ["database-unavailable"]
     stuck = sum(bool(dealer.error) for dealer in house.dealers.values())
     status: Any = "well"
     if stopping:
@@ -187,7 +233,48 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
         books="behind" if house.background_error else "kept",
         damaged=len(house.damaged),
         stuck=stuck,
+        reasons=[
+            HealthReason(code, REASON_TEXTS[code], cause if code == "writing-halted" else None)
+            for code in chain(codes, _house_reason_codes(house, cause, stuck))
+        ],
     )
+
+
+def _house_reason_codes(house: House, cause: HaltCause | None, stuck: int) -> Iterator[ReasonCode]:
+    """Yield why a house is not well, apart from whether its database responds."""
+    if cause:
+        yield "newer-database" if cause == "newer-database" else "writing-halted"
+    if house.damaged.keys() - house.foreign:
+        yield "table-damaged"
+    if house.foreign:
+        yield "foreign-entries"
+    if house.lagging:
+        yield "statements-behind"
+    if house.background_error != "; ".join(house.lagging.values()):
+        yield "checkpoints-behind"
+    if stuck and not cause:
+        yield "dealer-stuck"
+
+
+REASON_TEXTS: Final[dict[ReasonCode, str]] = {
+    "stopping": "This server is stopping; use another one.",
+    "database-unavailable": "The database does not respond; the server continues when it is back.",
+    "newer-database": "A newer program has migrated the database; stop this server and start the"
+    " newer one.",
+    "writing-halted": "A write failed, so all tables are suspended; remove the cause, then release"
+    " the house on the pit's screen or with threedice release.",
+    "table-damaged": "Some tables or accounts stand still because their history cannot be relied"
+    " on; the journal names them (stream-stopped). Run threedice log verify.",
+    "foreign-entries": "Some tables or accounts stand still because another program has written to"
+    " their log or removed entries; the journal names them (foreign-entries). Run threedice log"
+    " verify, then release each, or restore a backup.",
+    "statements-behind": "The statements of some tables or accounts are not up to date; the line"
+    " books-behind of the journal names them.",
+    "checkpoints-behind": "No checkpoint can be signed at the moment; the line books-behind of the"
+    " journal, which is about statements and checkpoints, says why.",
+    "dealer-stuck": "Some automatic dealers wait for staff; the journal names their tables"
+    " (dealer-stuck).",
+}
 
 
 @get("/health", name="read-health")

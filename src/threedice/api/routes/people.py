@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated
 
 import msgspec
@@ -13,6 +14,14 @@ from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import LineCount, OpaqueId, TableId
 from threedice.api.routes.history import Timestamp
+from threedice.api.views import build_view
+from threedice.house.persons import (
+    Person,
+    check_birth_date,
+    delete_person,
+    load_person,
+    save_person,
+)
 from threedice.identity import (
     Account,
     Assignment,
@@ -26,16 +35,29 @@ RoleList = Annotated[list[Role], msgspec.Meta(min_length=1, max_length=7)]
 
 
 class NewAccountForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A new account: its sign-in name and its roles."""
+    """A new account: its sign-in name, its roles, and the person's date of birth, if known."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
     roles: RoleList
+    born: date | None = None
+
+
+class BirthDateForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A person's date of birth; None if it is not known."""
+
+    born: date | None
 
 
 class RolesForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The roles of an account."""
 
     roles: RoleList
+
+
+class EnrolmentView(Enrolment, frozen=True):
+    """A pending enrolment, and whether the caller may confirm it."""
+
+    may_confirm: bool
 
 
 class AssignmentForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -66,10 +88,46 @@ async def add_person(
     A staff account stays disabled until a second administrator confirms its enrolment; that
     administrator gets the first password, and it is empty here.
     """
+    check_birth_date(data.born, context.today())
     add = context.identity.accounts.add
-    return await context.hashing_queue.run(
+    added = await context.hashing_queue.run(
         caller.session_id, add, data.name, data.roles, by=caller.account.id
     )
+    if data.born is not None:
+        await run_in_thread(_record_birth_date, context, caller, added.account.id, data.born)
+    return added
+
+
+@get("/api/people/{person:str}/birth-date", name="show-birth-date")
+async def show_birth_date(context: Context, person: OpaqueId) -> BirthDateForm:
+    """Show the date of birth on record for an account."""
+    found = await run_in_thread(load_person, context.house.command_handler.store, person)
+    return BirthDateForm(born=found.born if found else None)
+
+
+@put(
+    "/api/people/{person:str}/birth-date",
+    name="set-birth-date",
+    status_code=204,
+    responses=problem_responses(409),
+)
+async def set_birth_date(
+    context: Context, caller: CurrentCaller, person: OpaqueId, data: JSONBody[BirthDateForm]
+) -> None:
+    """Record the date of birth of another account; rulebooks have a minimum age for staff too."""
+    _reject_own_account(caller, person)
+    check_birth_date(data.born, context.today())
+    await run_in_thread(_record_birth_date, context, caller, person, data.born)
+
+
+def _record_birth_date(
+    context: Context, caller: CurrentCaller, account_id: str, born: date | None
+) -> None:
+    accounts = context.identity.accounts
+    account = accounts.get(account_id)
+    accounts.refuse_forgotten(account_id)
+    accounts.record_birth_date_change(account_id, removed=born is None, by=caller.account.id)
+    save_person(context.house.command_handler.store, account_id, Person(account.name, born))
 
 
 @put("/api/people/{person:str}/roles", name="set-roles", responses=problem_responses(409))
@@ -115,10 +173,11 @@ async def enable_person(context: Context, caller: CurrentCaller, person: OpaqueI
     responses=problem_responses(409),
 )
 async def forget_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
-    """Erase the name of another account permanently."""
+    """Erase the name and the birth date of another account permanently."""
     _reject_own_account(caller, person)
     erase_name = context.identity.accounts.erase_name
     await context.hashing_queue.run(caller.session_id, erase_name, person, by=caller.account.id)
+    await run_in_thread(delete_person, context.house.command_handler.store, person)
 
 
 @post("/api/people/{person:str}/password", name="reset-password", status_code=200)
@@ -160,9 +219,17 @@ def _reject_own_account(caller: CurrentCaller, account: str) -> None:
 
 
 @get("/api/enrolments", name="list-enrolments")
-async def list_enrolments(context: Context) -> list[Enrolment]:
+async def list_enrolments(context: Context, caller: CurrentCaller) -> list[EnrolmentView]:
     """List the enrolments of staff that await a second administrator, the oldest first."""
-    return await run_in_thread(context.identity.enrolments.pending)
+    enrolments, by, session = context.identity.enrolments, caller.account.id, caller.session_id
+
+    def views() -> list[EnrolmentView]:
+        return [
+            build_view(EnrolmentView, each, may_confirm=enrolments.may_confirm(each, by, session))
+            for each in enrolments.pending()
+        ]
+
+    return await run_in_thread(views)
 
 
 @post(
@@ -194,9 +261,13 @@ async def confirm_enrolment(
 async def decline_enrolment(context: Context, caller: CurrentCaller, enrolment: OpaqueId) -> None:
     """Decline an enrolment.
 
-    A new account loses its name; an account whose credentials were reset is disabled.
+    A new account loses its name and its birth date; an account whose credentials were reset is
+    disabled.
     """
-    await run_in_thread(context.identity.enrolments.decline, enrolment, caller.account.id)
+    decline = context.identity.enrolments.decline
+    declined = await run_in_thread(decline, enrolment, caller.account.id)
+    if declined.kind == "account":
+        await run_in_thread(delete_person, context.house.command_handler.store, declined.account)
 
 
 # --- assignments and audit trail ----------------------------------------------------------------

@@ -18,6 +18,7 @@ from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
 from threedice.api.auth.authentication import parse_cookie
+from threedice.api.auth.authorisation import working_tables
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
@@ -86,8 +87,8 @@ class CodeForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class SessionView(msgspec.Struct, frozen=True):
     """A session: its account, its roles and its state.
 
-    `tables` are the tables that the account is assigned to now; null if it is assigned to all
-    tables or to none.
+    `tables` are the tables that the account may work at now, none if it is not assigned to any;
+    null for an account whose roles need no assignment, or that is assigned to all tables.
     """
 
     account: str
@@ -294,9 +295,6 @@ def _device_tokens(request: HouseRequest) -> list[str]:
 
 def _session_view(context: Context, session: Session) -> SessionView:
     account = session.account
-    assignments = context.assignments.current(account.id)
-    tables = sorted({each.table for each in assignments if each.table is not None})
-    has_all_tables = any(each.table is None for each in assignments)
     return build_view(
         SessionView,
         session,
@@ -305,5 +303,5 @@ def _session_view(context: Context, session: Session) -> SessionView:
         roles=account.roles,
         session=session.id,
         standing=session.state,
-        tables=None if has_all_tables or not assignments else tables,
+        tables=working_tables(account.roles, context.assignments.current(account.id)),
     )

@@ -5,6 +5,7 @@ Lookups check the store before they load a stream, so that guessed ids do not fi
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
@@ -28,6 +29,8 @@ from threedice.errors import ThreediceError, UnknownName
 from threedice.house import recovery
 from threedice.house.reports.figures import exposure
 from threedice.house.stream_state import table_stream
+from threedice.rulebook.effective import is_in_force
+from threedice.table.limits import TableLimits
 
 if TYPE_CHECKING:
     from threedice.house.reports.statements import StatementReader
@@ -55,15 +58,23 @@ class ResultLine(msgspec.Struct, frozen=True):
 
 
 class TableLine(msgspec.Struct, frozen=True):
-    """A table in the lobby; a damaged table has stopped, and has only its id."""
+    """A table in the lobby; a damaged table has stopped, and has only its id.
+
+    `in_force` says whether a table may open under its rulebook now: from `effective` on, or always
+    if that is empty. `consolidated` is the date of a consolidated text.
+    """
 
     table: str
     game: str = ""
     title: str = ""
+    in_force: bool = True
+    effective: str = ""
+    consolidated: str = ""
     phase: Phase = "closed"
     currency: str = ""
     minimum: int = 0
     maximum: int = 0
+    limits: TableLimits | None = None
     round: int = 0
     dealt_by_house: bool = False
     betting_closes: int = 0
@@ -163,20 +174,27 @@ async def _describe_table(
         game = handler.game(house_table)
     except ThreediceError:
         return TableLine(table, damaged=True)
-    return _table_line(house_table, game, results) if game else None
+    now = datetime.fromtimestamp(context.house.runtime.now() / 1_000_000, UTC)
+    return _table_line(house_table, game, results, now) if game else None
 
 
-def _table_line(house_table: HouseTable, game: Game, results: list[ResultLine]) -> TableLine:
+def _table_line(
+    house_table: HouseTable, game: Game, results: list[ResultLine], now: datetime
+) -> TableLine:
     state, phase = house_table.table, table_phase(house_table)
     ranges = [*state.limits.families.values(), *state.limits.boxes.values()] if state.limits else []
     return TableLine(
         table=house_table.id,
         game=house_table.game,
         title=game.title,
+        in_force=is_in_force(game.facts.effective, now),
+        effective=game.facts.effective,
+        consolidated=game.consolidated,
         phase=phase,
         currency=state.currency,
         minimum=min((each.minimum for each in ranges), default=0),
         maximum=max((each.maximum for each in ranges), default=0),
+        limits=state.limits,
         round=state.round.number if state.round else state.rounds,
         dealt_by_house=house_table.dealt_by_house is not None,
         betting_closes=betting_closes(house_table) if phase == "betting" else 0,

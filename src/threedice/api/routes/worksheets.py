@@ -6,7 +6,7 @@ Both apply the table's own rules to its durable state; nothing is written.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from litestar import get
@@ -15,10 +15,8 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.requests import OptionalPlayer, TableId
 from threedice.api.routes.history import resolve_player
 from threedice.api.routes.tables import load_table, require_audience, require_table_staff
-from threedice.money import MAX_AMOUNT
-from threedice.table import commands, decide, evolve
-from threedice.table.commands import Actor
 from threedice.table.events import BetsApportioned
+from threedice.table.forecast import forecast_settlement
 from threedice.table.limits import (
     box_of,
     find_breaches,
@@ -29,19 +27,14 @@ from threedice.table.limits import (
     stake_step,
 )
 from threedice.table.money import table_postings
-from threedice.table.rules import steps_before
-from threedice.table.state import Round, TableState
+from threedice.table.state import Round
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import StepName
     from threedice.table.events import AnyEvent
-
-
-_STATE_ENCODER: Final = msgspec.msgpack.Encoder()
-_STATE_DECODER: Final = msgspec.msgpack.Decoder(TableState)
+    from threedice.table.state import TableState
 
 
 class SpotRoom(msgspec.Struct, frozen=True):
@@ -170,12 +163,12 @@ def _spot_room(game: Game, state: TableState, spot: str, player: str) -> SpotRoo
     bet = current.bets.get(spot, {}).get(player)
     own, total = bet.total if bet else 0, current.totals.get(spot, 0)
     room = remaining_room(game, state, spot, player)
-    if rule and box.id == rule.box:  # only for a shooter with dice, before the first throw
+    if rule and box.id == rule.box:  # only for a shooter with dice, once, before the first throw
         is_shooter = shooter is not None and shooter.player == player
         own = shooter.stake if shooter and is_shooter else 0
         total = own
-        may_stake = shooter and is_shooter and shooter.dice and not shooter.throws
-        room = max(limits.maximum - own, 0) if may_stake else 0
+        may_stake = shooter and is_shooter and shooter.dice and not shooter.throws and not own
+        room = limits.maximum if may_stake else 0
     step = stake_step(box, state.chips)
     return SpotRoom(limits.minimum, limits.maximum, step, own, total, room)
 
@@ -205,13 +198,13 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
     flags = []
     if "collect-losers" not in current.done:
         flags = _flags_in_working_order(game, state)
-    if current.result is None:
+    if current.called is None:
         return WorkingSheet(version, flags, [], [], [], [])
-    events = list(_simulate_settlement(game, state))
+    events = list(forecast_settlement(game, state))
     return WorkingSheet(
         version=version,
         flags=flags,
-        lit=list(game.winning(current.result)),
+        lit=list(game.winning(current.called)),
         apportion=[
             ApportionedBet(*bet)
             for each in events
@@ -230,26 +223,6 @@ def _flags_in_working_order(game: Game, state: TableState) -> list[FlagView]:
         for each in find_breaches(game, state)
     ]
     return sorted(flags, key=lambda flag: (order[box_of(flag.spot)], flag.spot))
-
-
-def _simulate_settlement(game: Game, state: TableState) -> Iterator[AnyEvent]:
-    """Yield the events of collecting and paying, decided on a copy of the state.
-
-    Earlier steps are taken as done and the float as sufficient: payouts are owed even if it is not.
-    """
-    without_history = replace(state, float_amount=MAX_AMOUNT, settled={}, reversed=set())
-    copy = _STATE_DECODER.decode(_STATE_ENCODER.encode(without_history))
-    if "collect-losers" not in copy.current.done:
-        for event in _simulate_step(game, copy, "collect-losers"):
-            yield event
-            evolve(copy, event)
-    yield from _simulate_step(game, copy, "pay-winners")
-
-
-def _simulate_step(game: Game, state: TableState, step: StepName) -> tuple[AnyEvent, ...]:
-    state.current.done.update(steps_before(game, step))
-    by = Actor(id="", role=game.facts.procedure.steps[step].by[0])
-    return decide(game, state, commands.PLAIN_STEP_COMMANDS[step](by=by))
 
 
 def _losing_bets(game: Game, event: AnyEvent) -> Iterator[LosingBet]:

@@ -17,6 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from threedice.errors import InvariantBroken, TamperedData
+from threedice.house.audit.people import compare_people
 from threedice.house.audit.processes import ProcessFailed, start_processes, useful_processes
 from threedice.house.audit.replay import StatementsReplay, StreamReplay
 from threedice.house.interpreter import reduced_gc
@@ -24,6 +25,8 @@ from threedice.house.live_stream import SNAPSHOT_NAME
 from threedice.house.stream_state import account_stream
 from threedice.log.proof import IntegrityFinding, VerificationReport
 from threedice.log.proof.verification import verify_log
+from threedice.log.record_chain import PEOPLE_STREAM
+from threedice.log.store import split_form
 from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
 from threedice.rulebook.game import from_canonical
@@ -33,12 +36,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from threedice.house.audit.processes import AuditProcesses, TaskResult
+    from threedice.log.proof.checkpoint_files import ExternalCheckpoint
+    from threedice.log.proof.checkpoint_verification import SignedHashes
+    from threedice.log.proof.head_macs import HeadMacs
     from threedice.log.proof.keys import PublicKey
-    from threedice.log.proof.verification import SignedHashes, StreamsCheck
-    from threedice.log.records import Checkpoint, StoredRow
+    from threedice.log.proof.verification import StreamsCheck
+    from threedice.log.records import StoredRow
     from threedice.log.store import Store
     from threedice.log.stores.rows import LogRows
-    from threedice.log.stores.schema import Table
+    from threedice.log.stores.schema import DatabaseTable
     from threedice.rulebook import Game
 
 
@@ -46,26 +52,39 @@ def audit(
     store: Store | Path | LogRows,
     *,
     public_keys: Mapping[str, PublicKey],
-    against: Sequence[Checkpoint] = (),
+    against: Iterable[ExternalCheckpoint] = (),
+    restoring: bool = False,
+    head_macs: HeadMacs | None = None,
     progress: Callable[[int, int], None] | None = None,
     processes: int | None = None,
 ) -> VerificationReport:
     """Verify a house's log and all data derived from it, as of one moment.
 
+    `against` and `restoring` are those of `verify_log`. Without `head_macs`, the database may be a
+    copy of a log, which holds no rows about people.
     `processes` is the number of processes that verify and replay streams. None chooses as many as
     are worth starting; with 0, or if other processes cannot read the log, all is done here.
     """
-    verify = partial(verify_log, public_keys=public_keys, against=against)
+    verify = partial(
+        verify_log,
+        public_keys=public_keys,
+        against=against,
+        restoring=restoring,
+        head_macs=head_macs,
+    )
     try:
         with reduced_gc(), open_rows(store) as rows:
             if processes is None:
                 processes = useful_processes(rows)
             if processes:
                 with suppress(ProcessFailed), start_processes(rows, processes) as others:
-                    return _audit_with(others, Auditor(rows), partial(verify, rows), progress)
+                    auditor = Auditor(rows)
+                    report, results = _audit_with(others, auditor, partial(verify, rows), progress)
+                    return _complete(report, auditor, results, is_house=head_macs is not None)
             auditor = Auditor(rows)
             report = verify(rows, visitor=auditor, progress=progress)
-            return _complete(report, auditor, auditor.take_results())
+            results = auditor.take_results()
+            return _complete(report, auditor, results, is_house=head_macs is not None)
     except TamperedData as error:
         return VerificationReport((IntegrityFinding(error.where, error.problem),), 0, 0, 0, 0, 0)
 
@@ -75,14 +94,14 @@ def _audit_with(
     auditor: Auditor,
     verify: Callable[..., VerificationReport],
     progress: Callable[[int, int], None] | None,
-) -> VerificationReport:
-    """Audit a house while other processes verify and replay its streams."""
+) -> tuple[VerificationReport, ReplayResults]:
+    """Verify a log while other processes verify and replay its streams."""
     results = auditor.take_results()
 
     def start(signed: SignedHashes, key: bytes) -> Callable[[StreamsCheck], None]:
         return partial(_add_results, others.start(signed, key, progress), results)
 
-    return _complete(verify(elsewhere=start), auditor, results)
+    return verify(elsewhere=start), results
 
 
 def _add_results(
@@ -96,11 +115,18 @@ def _add_results(
 
 
 def _complete(
-    report: VerificationReport, auditor: Auditor, results: ReplayResults
+    report: VerificationReport, auditor: Auditor, results: ReplayResults, *, is_house: bool
 ) -> VerificationReport:
-    """Add the findings of the replay to a report."""
-    findings = (*report.findings, *results.findings, *auditor.compare_streams(results))
-    return replace(report, findings=tuple(dict.fromkeys(findings)))
+    """Add the findings of the replay, and those about people, to a report."""
+    people = compare_people(auditor.rows, is_house=is_house)
+    findings = (
+        *report.findings,
+        *results.findings,
+        *auditor.compare_streams(results),
+        *people.findings,
+    )
+    notes = (*report.notes, people.note) if people.note else report.notes
+    return replace(report, findings=tuple(dict.fromkeys(findings)), people=people.rows, notes=notes)
 
 
 @dataclass(slots=True)
@@ -126,15 +152,15 @@ class Auditor:
     """Replay a house's entries stream by stream, and record differences from the stored data."""
 
     def __init__(self, rows: LogRows) -> None:
-        self._rows, self._results = rows, ReplayResults()
+        self.rows, self._results = rows, ReplayResults()
         self._findings: list[IntegrityFinding] = []
         self._canonical: dict[str, bytes] = dict(self._read_all(schema.games))
         self._games: dict[str, Game] = {}
         self._statements = StatementsReplay(rows, self._game, self._findings)
         self._snapshots: dict[Any, StoredRow] = {}
-        for stream, name, *snapshot in self._read_all(schema.snapshots):
+        for stream, name, form, *snapshot in self._read_all(schema.snapshots):
             if name == SNAPSHOT_NAME:
-                self._snapshots[stream] = tuple(snapshot)
+                self._snapshots[stream] = (split_form(str(form))[0], *snapshot)
             else:
                 self._note(f"snapshot of {stream}", f"has the unknown name {name!r}")
         self._replay: StreamReplay | None = None
@@ -170,10 +196,10 @@ class Auditor:
             findings += _compare_transfers(results.transfers)
         return findings
 
-    def _read_all(self, table: Table) -> list[StoredRow]:
+    def _read_all(self, table: DatabaseTable) -> list[StoredRow]:
         """Read all rows of a small table; return none and record a finding if that fails."""
         try:
-            return list(chain.from_iterable(self._rows.chunks(table)))
+            return list(chain.from_iterable(self.rows.chunks(table)))
         except TamperedData as error:
             self._note(error.where, error.problem)
             return []
@@ -182,7 +208,7 @@ class Auditor:
         """Return the replay of a stream; None if the stream is not one of a house's."""
         if self._replay is not None and self._replay.name == name:
             return self._replay
-        if name in self._results.visited:
+        if name in self._results.visited or name == PEOPLE_STREAM:  # of which nothing is derived
             return None
         self._finish_stream()
         self._results.visited.add(name)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from threedice.house.audit.auditor import ReplayResults
-    from threedice.log.proof.verification import SignedHashes, StreamsCheck
+    from threedice.log.proof.checkpoint_verification import SignedHashes
+    from threedice.log.proof.verification import StreamsCheck
     from threedice.log.stores.rows import LogRows
 
     TaskResult = tuple[StreamsCheck, ReplayResults]
@@ -165,7 +166,7 @@ def _read_sizes(rows: LogRows) -> dict[str, int]:
     try:
         sizes = dict.fromkeys(rows.entry_streams(), 0)
         for chunk in rows.chunks(schema.streams):
-            sizes |= {stream: version for stream, version, _ in chunk}
+            sizes |= {stream: version for stream, version, *_ in chunk}
     except TamperedData as error:
         raise ProcessFailed(str(error)) from error
     if not all(_is_valid(stream, version) for stream, version in sizes.items()):

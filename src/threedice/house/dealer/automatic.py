@@ -30,7 +30,7 @@ from threedice.house.decisions import HOUSE_DEALER
 from threedice.house.events import SeedCommitted, SeedRevealed, Timing
 from threedice.house.stream_state import HouseTable, table_stream
 from threedice.table import commands
-from threedice.table.rules import skipped_steps
+from threedice.table.rules import remaining_steps, skipped_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,7 +255,7 @@ def next_action(
     if state.round is None and (state.locked or set(game.facts.opening) - state.checks):
         return DealerWait()
     done = state.round.done if state.round else set(skipped_steps(game, state))
-    step = next(step for step in game.facts.procedure.order if step not in done)
+    step = remaining_steps(game, done)[0]
     remaining = _seconds_before(step, house_table, timing) - elapsed
     if step in _PLAYER_STEPS:
         return _await_player(game, state, step, remaining)

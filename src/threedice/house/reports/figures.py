@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from threedice.dice import ROLLS
 from threedice.house.stream_state import table_stream
+from threedice.money import Amount
 from threedice.table.limits import box_of
+from threedice.table.settlement import find_shooter_bet, playing_stakes
 
 if TYPE_CHECKING:
     from threedice.dice import Roll
@@ -135,14 +137,25 @@ def _add_result(figures: ShiftFigures, row: StatementRow, sign: int, *, variance
 
 
 def exposure(game: Game, state: TableState) -> dict[Roll, int]:
-    """Return the house's win on each of the 216 rolls with the current bets on the layout.
+    """Return the house's win on each of the 216 rolls if the round went on with the present bets.
 
-    Excludes the shooter's bet, which is decided over several throws.
+    Excess that will be rejected or apportioned is left out; the shooter's bet counts on the rolls
+    that would end it.
     """
-    unit, totals = game.unit, state.round.totals if state.round else {}
+    unit = game.unit
     nets = [0] * len(ROLLS)
-    for spot, total in totals.items():
-        payoffs = game.payoffs.get(box_of(spot))
-        if payoffs and total:
-            nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
-    return {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
+    for spot, stakes in playing_stakes(game, state).items():
+        total, payoffs = sum(stakes.values()), game.payoffs[box_of(spot)]
+        nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
+    by_roll = {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
+    shooter_bet = find_shooter_bet(game, state)
+    if shooter_bet and state.round:
+        shooter, box = shooter_bet
+        is_last = shooter.throws + 1 == box.throws
+        for roll in ROLLS:
+            odds = box.odds_on(roll)
+            if odds is None:
+                by_roll[roll] += shooter.stake
+            elif is_last:
+                by_roll[roll] -= odds.winnings(Amount(shooter.stake))
+    return by_roll

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from threedice.money import AmountFormatter
     from threedice.rulebook import Game
     from threedice.table.events import AnyEvent
+    from threedice.table.explanation import ExplainedBet
     from threedice.table.limits import Spot
 
 
@@ -61,6 +62,28 @@ def _describe_house_event(event: AnyHouseEvent) -> str:
             return f"  Notice to {players}: round {event.round} {_OUTCOMES[event.outcome]}."
         case house_events.WritingReleased():
             return f"The house writes again ({event.cause}): {event.reason}."
+        case _:
+            return _describe_operation(event)
+
+
+def _describe_operation(
+    event: (
+        house_events.HouseRestored
+        | house_events.SigningKeyRotated
+        | house_events.KeysReplaced
+        | house_events.EntriesAccepted
+    ),
+) -> str:
+    match event:
+        case house_events.HouseRestored():
+            return f"The house is restored from a backup up to checkpoint {event.checkpoint}."
+        case house_events.SigningKeyRotated():
+            return f"The house signs with the key {event.new}, endorsed by {event.old}."
+        case house_events.KeysReplaced():
+            return f"Lost key files are replaced ({', '.join(event.files)}): {event.reason}."
+        case house_events.EntriesAccepted():
+            versions = f"Versions {event.first} to {event.version} of {event.stream}"
+            return f"{versions}, which the house did not write, are accepted: {event.reason}."
 
 
 _OUTCOMES = {"void": "is void, bets are returned", "goes on": "goes on"}
@@ -74,15 +97,18 @@ def explain_player_bets(
     table: str,
     number: int,
     player: str,
-    fmt: AmountFormatter = str,
-) -> dict[Spot, list[str]] | None:
-    """Explain the outcome of each of a player's bets in a round; None if there is no such round."""
+) -> tuple[Game, dict[Spot, ExplainedBet]] | None:
+    """Explain the outcome of each of a player's bets in a round; None if there is no such round.
+
+    The game that the round was played by comes with it: it has the words.
+    """
     for entry in store.scan(table_stream(table)):
         if entry.kind == _ROUND_STARTED:
             event = decode(entry)
             if isinstance(event, RoundStarted) and event.round == number:
                 history = _history(store, table, number)
-                return explain_round(game_of(event.game_hash), history, number, player, fmt)
+                game = game_of(event.game_hash)
+                return game, explain_round(game, history, number, player)
     return None
 
 

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
 
 
-VIEW: Final = "house-2"
+VIEW: Final = "house-3"
 """The view of all rows; `StatementRow.what` distinguishes them. A change of the rows' form changes
 the name, so that rows of the older form are neither read nor compared, and the log is projected
 again."""
 
-FORMER_VIEWS: Final = ("house",)
-"""Names of the view in earlier forms; the first had rows without a variance."""
+FORMER_VIEWS: Final = ("house", "house-2")
+"""Names of the view in earlier forms: rows without a variance, and rows without debts."""
 
 _ZERO: Final = Fraction(0)
 
@@ -52,8 +52,11 @@ and the others move nothing. Skipping them early makes replays faster."""
 class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One row of a table's results or of a player's statement.
 
-    `amount` is the house's gain in results, the player's gain in statements. `theory` (the
-    theoretical win) and `variance` are fractions: numerator and denominator.
+    `amount` is the house's gain in results, the player's gain in statements. The amounts of a
+    player's statement sum to their money with the house and their chips at the tables, bets
+    included, less their debts: a debt counts when it arises, so paying it from chips changes
+    nothing. `debt` is the change of the debt, which `amount` includes. `theory` (the theoretical
+    win) and `variance` are fractions: numerator and denominator.
     """
 
     what: str
@@ -64,6 +67,7 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
     turnover: int = 0
     theory: tuple[int, int] = (0, 1)
     variance: tuple[int, int] = (0, 1)
+    debt: int = 0
 
 
 class StatementProjector:
@@ -121,18 +125,26 @@ class StatementProjector:
                 yield from self._settlement_rows(postings)
                 yield self.stream, self._result_row(event)
                 self._forget_round()
+            case events.ThrowRepeated():
+                self._stakes, self._win = {}, 0
+                yield from self._restored_rows(postings, event.cause)
             case events.RoundVoided():
                 row = StatementRow("void", event.round, note=event.cause)
                 yield self.stream, row
-                for player in dict.fromkeys(posting.player for posting in postings):
+                yield from self._restored_rows(postings, event.cause)
+                returned = (each.player for each in postings if each.source == "layout")
+                for player in dict.fromkeys(returned):
                     yield player_subject(player), row
                 self._forget_round()
             case events.RoundsReversed():
                 for number in event.rounds:
                     yield self.stream, StatementRow("reversed", number, note=event.cause)
-                for player, gain in _gains(postings).items():
-                    row = StatementRow("reversed", event.rounds[0], gain, note=event.cause)
-                    yield player_subject(player), row
+                first, *others = event.rounds
+                gains, debts = player_gains(postings), _debts(postings)
+                yield from _player_rows("reversed", gains, debts, first, event.cause)
+                for number in others:  # one transfer undoes all: it is in the row of the first
+                    unchanged = dict.fromkeys(gains, 0)
+                    yield from _player_rows("reversed", unchanged, {}, number, event.cause)
             case _:
                 yield from _movement_rows(self.stream, event, postings)
 
@@ -148,6 +160,15 @@ class StatementProjector:
             elif source == "float":
                 self._win -= amount
                 yield player_subject(player), StatementRow("won", self._round, amount, note=spot)
+
+    def _restored_rows(
+        self, postings: Sequence[Posting], cause: str
+    ) -> Iterator[tuple[str, StatementRow]]:
+        """Yield a row for each collected bet that lies on the layout again."""
+        for source, _, amount, player, _ in postings:
+            if source == "float":
+                row = StatementRow("put back", self._round, amount, note=cause)
+                yield player_subject(player), row
 
     def _result_row(self, event: events.WinnersPaid) -> StatementRow:
         theory = variance = _ZERO
@@ -175,7 +196,7 @@ def player_subject(player: str) -> str:
     return f"player/{player}"
 
 
-def _gains(postings: Sequence[Posting]) -> dict[str, int]:
+def player_gains(postings: Sequence[Posting]) -> dict[str, int]:
     """Return by how much each player gains: chips, money with the house, and debts.
 
     Chips at risk are the player's until they are lost.
@@ -189,58 +210,77 @@ def _gains(postings: Sequence[Posting]) -> dict[str, int]:
     return gains
 
 
+def _debts(postings: Sequence[Posting]) -> dict[str, int]:
+    """Return by how much each player's debt grows."""
+    debts: dict[str, int] = {}
+    for source, destination, amount, player, _ in postings:
+        if player:
+            owing = owing_account(player)
+            change = amount * ((source == owing) - (destination == owing))
+            debts[player] = debts.get(player, 0) + change
+    return debts
+
+
 def _movement_rows(
     stream: str, event: AnyStreamEvent, postings: Sequence[Posting]
 ) -> Iterator[tuple[str, StatementRow]]:
     """Yield the rows of money movements outside rounds, and of notices."""
-    changes, gains = balance_changes(postings), _gains(postings)
+    changes, gains, debts = balance_changes(postings), player_gains(postings), _debts(postings)
     match event:
         case events.TableOpened():
             yield stream, StatementRow("opened", amount=changes["float"], note=event.game)
         case events.TableClosed():
             closed = StatementRow("closed", amount=-changes["float"], turnover=-changes["cash"])
             yield stream, closed
-            yield from _player_rows("carried away", gains)
+            yield from _player_rows("carried away", gains, debts)
         case events.FloatFilled():
             yield stream, StatementRow("fill", amount=changes["float"])
         case events.FloatCredited():
             yield stream, StatementRow("credit", amount=-changes["float"])
         case events.BoughtIn():
             yield stream, StatementRow("drop", amount=gains[event.player], note=event.source)
-            yield from _player_rows("bought in", gains, note=event.source)
+            yield from _player_rows("bought in", gains, debts, note=event.source)
         case events.CashedOut():
-            yield from _player_rows("cashed out", gains, note=event.to)
+            yield from _player_rows("cashed out", gains, debts, note=event.to)
         case events.DebtRepaid():
-            paid = {event.player: -changes[owing_account(event.player)]}
-            yield from _player_rows("repaid", paid, note=event.source)
+            what = "set off" if event.source in ("winnings", "buy-in") else "repaid"
+            yield from _player_rows(what, gains, debts, event.round, event.source)
+        case events.ShooterRestored():
+            lent = {player: 0 for player, debt in debts.items() if debt}
+            yield from _player_rows("bet restored", lent, debts, event.round)
         case events.BetCorrected():
             gain = gains.get(event.player, 0)
             yield stream, StatementRow("corrected", event.round, -gain, note=event.reason)
-            yield from _player_rows("corrected", {event.player: gain}, event.round, event.reason)
+            yield from _player_rows("corrected", gains, debts, event.round, event.reason)
         case events.RulingMade():
             gain = gains.get(event.player, 0)
             yield stream, StatementRow("ruling", amount=-gain, note=event.reason)
-            yield from _player_rows("ruling", {event.player: gain}, note=event.reason)
+            yield from _player_rows("ruling", gains, debts, note=event.reason)
         case Deposited():
-            yield from _player_rows("deposited", gains)
+            yield from _player_rows("deposited", gains, debts)
         case Withdrawn():
-            yield from _player_rows("withdrawn", gains)
+            yield from _player_rows("withdrawn", gains, debts)
         case SentToTable():
-            yield from _player_rows("sent to table", gains, note=event.table)
+            yield from _player_rows("sent to table", gains, debts, note=event.table)
         case ReceivedFromTable():
-            yield from _player_rows("from table", gains, note=event.table)
+            yield from _player_rows("from table", gains, debts, note=event.table)
         case PlayersNotified():
             unchanged = dict.fromkeys(event.players, 0)
-            yield from _player_rows("notice", unchanged, event.round, event.outcome)
+            yield from _player_rows("notice", unchanged, debts, event.round, event.outcome)
         case SeedLost():
             yield stream, StatementRow("seed lost", event.round)
         case _:  # an event that moves a player's money is on the statement, whatever it is
             unnamed = {player: gain for player, gain in gains.items() if gain}
-            yield from _player_rows(tag_of(event), unnamed)
+            yield from _player_rows(tag_of(event), unnamed, debts)
 
 
 def _player_rows(
-    what: str, amounts: Mapping[str, int], number: int = 0, note: str = ""
+    what: str,
+    amounts: Mapping[str, int],
+    debts: Mapping[str, int],
+    number: int = 0,
+    note: str = "",
 ) -> Iterator[tuple[str, StatementRow]]:
     for player, amount in amounts.items():
-        yield player_subject(player), StatementRow(what, number, amount, note=note)
+        row = StatementRow(what, number, amount, note=note, debt=debts.get(player, 0))
+        yield player_subject(player), row

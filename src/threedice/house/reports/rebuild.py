@@ -10,6 +10,7 @@ from threedice.house.recovery import isolate_failures
 from threedice.house.reports.projection import StatementProjector
 from threedice.house.reports.statements import update_statements
 from threedice.house.stream_state import GameRegistry
+from threedice.log.record_chain import PEOPLE_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,8 @@ def rebuild(
     Returns the number of streams rebuilt, and the problem of each damaged stream. Before anything
     is deleted, each stream is projected in a dry run; a damaged stream keeps its existing data.
     """
-    games, streams = GameRegistry(store), store.streams()
+    games = GameRegistry(store)
+    streams = [stream for stream in store.streams() if stream != PEOPLE_STREAM]
     damaged: dict[str, str] = {}
     for stream in streams:
         with isolate_failures(stream, damaged):

@@ -56,13 +56,20 @@ _EVENTS_BETWEEN_ROUNDS: Final = (
 _KINDS_BETWEEN_ROUNDS: Final = frozenset(tag_of(kind) for kind in _EVENTS_BETWEEN_ROUNDS)
 
 
-def update_statements(store: Store, stream: str, game_of: Callable[[str], Game]) -> int:
-    """Add the missing statement rows of a stream; return the version they now reach."""
+def update_statements(
+    store: Store, stream: str, game_of: Callable[[str], Game], up_to: int | None = None
+) -> int:
+    """Add the missing statement rows of a stream; return the version they now reach.
+
+    Entries after version `up_to` are left out, which the house may not have written.
+    """
     projector, stored = StatementProjector(stream, game_of), store.projected_version(VIEW, stream)
     if started := find_round_at(store, stream, stored):
         projector.resume_round(started)
     resumable, lines = stored, list[ProjectionLine]()
     for entry in store.scan(stream, stored):
+        if up_to is not None and entry.version > up_to:
+            break
         lines += projector.project(entry, decode(entry))
         if projector.is_between_rounds or (lines and projector.is_resumable):
             resumable = entry.version

@@ -19,6 +19,7 @@ from threedice.identity.approval.enrolments import check_independent
 from threedice.identity.audit_trail import record_security_event
 from threedice.identity.errors import ApprovalRefused, RecordNotFound
 from threedice.identity.roles import SECOND, STAFF, Role, validate_roles
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
 MAX_COMMAND_BYTES: Final = 64 * 1024
 
 ApprovalState = Literal["pending", "approved", "declined", "withdrawn", "expired"]
-_COLUMNS: Final = (
-    "id, account, place, command, command_hash, reason, roles, opened, expires, state,"
-    " decided_by, decided, note"
-)
+_COLUMNS: Final = schema.requests.column_list
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True):
@@ -91,11 +89,22 @@ class Approvals:
             raise ApprovalRefused("disabled", "this account is disabled")
         id_, role_list = new_id(), ",".join(sorted(approvers))
         digest, expires = sha256(command).digest(), run.now + lifetime * SECOND
-        run(
-            f"INSERT INTO people_requests ({_COLUMNS})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', '', 0, '')",
-            (id_, by, table, command, digest, reason, role_list, run.now, expires),
-        )
+        row = {
+            "id": id_,
+            "account": by,
+            "place": table,
+            "command": command,
+            "command_hash": digest,
+            "reason": reason,
+            "roles": role_list,
+            "opened": run.now,
+            "expires": expires,
+            "state": "pending",
+            "decided_by": "",
+            "decided": 0,
+            "note": "",
+        }
+        run.insert(schema.requests, row)
         record_security_event(run, "request-opened", by, by, detail=id_)
         return _fetch_request(run, id_, run.now)
 
@@ -114,6 +123,28 @@ class Approvals:
         requests = [_parse_request(row, now) for row in rows]
         return [request for request in requests if table in (None, request.table)]
 
+    def decided(self, before: int | None = None, *, limit: int) -> list[ApprovalRequest]:
+        """Return requests that are no longer pending, newest first, opened before a time."""
+        now = self._context.clock()
+        rows = self._context.database.query(
+            f"SELECT {_COLUMNS} FROM people_requests"
+            " WHERE (state <> 'pending' OR expires <= ?) AND opened < ?"
+            " ORDER BY opened DESC, id LIMIT ?",
+            (now, now + 1 if before is None else before, limit),
+        )
+        return [_parse_request(row, now) for row in rows]
+
+    def may_decide(self, request: ApprovalRequest, by: str, session: str) -> bool:
+        """Return whether an account may decide a request in one of its sessions now."""
+        context = self._context
+        try:
+            check_may_decide(
+                context.database.query, context.policy, request, by, session, now=context.clock()
+            )
+        except ApprovalRefused:
+            return False
+        return True
+
     @transactional
     def approve(
         self, run: Transaction, request_id: str, by: str, note: str = "", *, session: str = ""
@@ -123,7 +154,7 @@ class Approvals:
         `session` is the session of the approver in which this is done.
         """
         request = _fetch_request(run, request_id, run.now)
-        check_may_decide(run, self._context.policy, request, by, session)
+        check_may_decide(run, self._context.policy, request, by, session, now=run.now)
         if not fetch_account(run, request.account).enabled:
             raise ApprovalRefused("disabled", "the account that made this request is disabled")
         return _decide(run, request, by, "approved", note)
@@ -134,7 +165,7 @@ class Approvals:
     ) -> ApprovalRequest:
         """Decline a request of another account, in a session of the approver."""
         request = _fetch_request(run, request_id, run.now)
-        check_may_decide(run, self._context.policy, request, by, session)
+        check_may_decide(run, self._context.policy, request, by, session, now=run.now)
         return _decide(run, request, by, "declined", note)
 
     @transactional
@@ -156,15 +187,21 @@ def _decide(
 ) -> ApprovalRequest:
     """Store the decision of a request that was checked before."""
     note = validate_text("a note", note) if note else ""
-    sql = "UPDATE people_requests SET state = ?, decided_by = ?, decided = ?, note = ? WHERE id = ?"
-    run(sql, (state, by, run.now, note, request.id))
+    decision = {"state": state, "decided_by": by, "decided": run.now, "note": note}
+    run.update(schema.requests, decision, id=request.id)
     kind = cast("SecurityEventKind", f"request-{state}")
     record_security_event(run, kind, request.account, by, detail=request.id)
     return _fetch_request(run, request.id, run.now)
 
 
 def check_may_decide(
-    run: Transaction, policy: IdentityPolicy, request: ApprovalRequest, by: str, session: str
+    run: SqlRunner,
+    policy: IdentityPolicy,
+    request: ApprovalRequest,
+    by: str,
+    session: str,
+    *,
+    now: int,
 ) -> None:
     """Raise `ApprovalRefused` if an account may not decide a request in one of its sessions."""
     approver = fetch_account(run, by)
@@ -175,7 +212,7 @@ def check_may_decide(
         raise ApprovalRefused("disabled", "this account is disabled")
     if not approver.has_role(*request.roles):
         raise ApprovalRefused("role", f"this needs one of: {', '.join(request.roles)}")
-    check_independent(run, policy, approver, request.account, session)
+    check_independent(run, policy, approver, request.account, session, now=now)
 
 
 def _check_pending(request: ApprovalRequest) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import AccountRefused
 from threedice.identity.roles import Role, is_staff
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from threedice.db import SqlRunner
@@ -28,7 +29,7 @@ REMEDY: Final = "threedice users on the server's command line"
 
 
 class EnrolmentRecord(NamedTuple):
-    """Who gave an account its roles and credentials, and since when they are confirmed.
+    """The people who gave an account its roles and credentials, and when that was confirmed.
 
     `holders` are the accounts whose owners may know its credentials without a confirmation.
     `confirmed` is the time of the confirmation; 0 if the account never needed one.
@@ -98,24 +99,21 @@ def record_reset(
     is_alone = _enrols_alone(run, by)
     if not is_alone:
         holders |= {by} | fetch_enrolment_record(run, by).holders
-    sql = "UPDATE people_accounts SET reset_by = ?, held_by = ? WHERE id = ?"
-    run(sql, (by, ",".join(sorted(holders)), account))
+    reset = {"reset_by": by, "held_by": ",".join(sorted(holders))}
+    run.update(schema.accounts, reset, id=account)
     if not is_alone:
         _insert_pending(run, account, "reset", roles, by)
 
 
 def confirm_record(
-    run: SqlRunner, account: str, *, since: int, enrolled_by: str | None = None
+    run: Transaction, account: str, *, since: int, enrolled_by: str | None = None
 ) -> None:
     """Record that an account counts as a second person from a time on.
 
     With `enrolled_by` its roles were confirmed, without it its credentials.
     """
-    run("UPDATE people_accounts SET confirmed = ? WHERE id = ?", (since, account))
-    if enrolled_by is None:
-        run("UPDATE people_accounts SET held_by = '' WHERE id = ?", (account,))
-    else:
-        run("UPDATE people_accounts SET enrolled_by = ? WHERE id = ?", (enrolled_by, account))
+    confirmed = {"held_by": ""} if enrolled_by is None else {"enrolled_by": enrolled_by}
+    run.update(schema.accounts, {"confirmed": since, **confirmed}, id=account)
 
 
 def find_confirmers(run: SqlRunner, account: str, asked_by: str) -> set[str]:
@@ -142,11 +140,8 @@ def is_new_account_pending(run: SqlRunner, account: str) -> bool:
 
 def cancel_enrolments(run: Transaction, account: str, by: str) -> None:
     """Cancel the pending enrolments of an account that is disabled."""
-    run(
-        "UPDATE people_enrolments SET state = 'cancelled', decided_by = ?, decided = ?"
-        " WHERE account = ? AND state = 'pending'",
-        (by, run.now, account),
-    )
+    cancelled = {"state": "cancelled", "decided_by": by, "decided": run.now}
+    run.update(schema.enrolments, cancelled, account=account, state="pending")
 
 
 def find_confirmed_administrators(run: SqlRunner) -> set[str]:
@@ -164,16 +159,19 @@ def _insert_pending(
     run: Transaction, account: str, kind: EnrolmentKind, roles: tuple[Role, ...], by: str
 ) -> None:
     """Insert a pending enrolment; it replaces a pending one of the same kind."""
-    run(
-        "UPDATE people_enrolments SET state = 'replaced', decided_by = ?, decided = ?"
-        " WHERE account = ? AND kind = ? AND state = 'pending'",
-        (by, run.now, account, kind),
-    )
+    replaced = {"state": "replaced", "decided_by": by, "decided": run.now}
+    run.update(schema.enrolments, replaced, account=account, kind=kind, state="pending")
     role_list = ",".join(roles)
-    run(
-        "INSERT INTO people_enrolments"
-        " (id, account, kind, roles, asked_by, asked, state, decided_by, decided)"
-        " VALUES (?, ?, ?, ?, ?, ?, 'pending', '', 0)",
-        (secrets.token_hex(10), account, kind, role_list, by, run.now),
-    )
+    row = {
+        "id": secrets.token_hex(10),
+        "account": account,
+        "kind": kind,
+        "roles": role_list,
+        "asked_by": by,
+        "asked": run.now,
+        "state": "pending",
+        "decided_by": "",
+        "decided": 0,
+    }
+    run.insert(schema.enrolments, row)
     record_security_event(run, "enrolment-asked", account, by, detail=f"{kind}: {role_list}")

@@ -35,6 +35,7 @@ from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.authentication.devices import trust_first_password
 from threedice.identity.errors import AccountRefused, ApprovalRefused, RecordNotFound
 from threedice.identity.roles import HOUR, SECOND, Role, validate_roles
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow, SqlRunner
@@ -81,14 +82,29 @@ class Enrolments:
 
         def work(run: Transaction) -> FirstPassword:
             enrolment = _fetch_pending(run, enrolment_id)
-            administrator = _require_administrator(run, by)
-            account = enrolment.account
-            if by in {enrolment.asked_by, account} | fetch_enrolment_record(run, account).holders:
-                raise ApprovalRefused("own", "a second administrator must confirm this")
-            check_independent(run, self._context.policy, administrator, enrolment.asked_by, session)
+            self._check_may_confirm(run, enrolment, by, session, now=run.now)
             return _take_effect(run, enrolment, by, password)
 
         return self._context.transact(work)
+
+    def may_confirm(self, enrolment: Enrolment, by: str, session: str) -> bool:
+        """Return whether an account may confirm an enrolment in one of its sessions now."""
+        query, now = self._context.database.query, self._context.clock()
+        try:
+            self._check_may_confirm(query, enrolment, by, session, now=now)
+        except ApprovalRefused:
+            return False
+        return True
+
+    def _check_may_confirm(
+        self, run: SqlRunner, enrolment: Enrolment, by: str, session: str, *, now: int
+    ) -> None:
+        administrator = _require_administrator(run, by)
+        account, asked_by = enrolment.account, enrolment.asked_by
+        if by in {asked_by, account} | fetch_enrolment_record(run, account).holders:
+            raise ApprovalRefused("own", "a second administrator must confirm this")
+        check_independent(run, self._context.policy, administrator, asked_by, session, now=now)
+        _check_still_asked(run, enrolment)
 
     def confirm_on_console(self, account: str) -> list[FirstPassword]:
         """Confirm what no second administrator can confirm, on the server's command line."""
@@ -106,16 +122,17 @@ class Enrolments:
 
         return self._context.transact(work)
 
-    def decline(self, enrolment_id: str, by: str) -> None:
-        """Decline an enrolment.
+    def decline(self, enrolment_id: str, by: str) -> Enrolment:
+        """Decline an enrolment, and return it.
 
         A new account loses its name for good; an account whose credentials were reset is disabled.
         """
-        self._decline(enrolment_id, by)
+        declined = self._decline(enrolment_id, by)
         self._context.database.erase_traces()
+        return declined
 
     @transactional
-    def _decline(self, run: Transaction, enrolment_id: str, by: str) -> None:
+    def _decline(self, run: Transaction, enrolment_id: str, by: str) -> Enrolment:
         enrolment = _fetch_pending(run, enrolment_id)
         _require_administrator(run, by)
         if by == enrolment.account:
@@ -128,6 +145,7 @@ class Enrolments:
             case "roles" | "enabling":
                 pass
         _record_decision(run, enrolment, by, "declined")
+        return enrolment
 
 
 def _take_effect(
@@ -138,8 +156,7 @@ def _take_effect(
     A password that was chosen on the server's command line stays.
     """
     account = fetch_account(run, enrolment.account)
-    if enrolment.asked_by != CONSOLE:
-        _require_administrator(run, enrolment.asked_by)
+    _check_still_asked(run, enrolment)
     since = run.now if by != CONSOLE else 0
     if enrolment.kind == "reset":
         confirm_record(run, account.id, since=since)
@@ -148,26 +165,31 @@ def _take_effect(
             refuse_last_administrator(run, account)
         roles = ",".join(enrolment.roles)
         enabled = 1 if enrolment.kind != "roles" else int(account.enabled)
-        run(
-            "UPDATE people_accounts SET roles = ?, enabled = ? WHERE id = ?",
-            (roles, enabled, account.id),
-        )
+        run.update(schema.accounts, {"roles": roles, "enabled": enabled}, id=account.id)
         confirm_record(run, account.id, since=since, enrolled_by=enrolment.asked_by)
         end_account_sessions(run, account.id)
     sql = "SELECT 1 FROM people_accounts WHERE id = ? AND first_until > 0"
     needs_password = enrolment.kind == "account" and bool(run(sql, (account.id,)))
     if needs_password:
-        run(
-            "UPDATE people_accounts SET password = ?, first_until = ?, reset_by = ? WHERE id = ?",
-            (password.hashed, password.first_until, by, account.id),
-        )
+        first = {
+            "password": password.hashed,
+            "first_until": password.first_until,
+            "reset_by": by,
+        }
+        run.update(schema.accounts, first, id=account.id)
         trust_first_password(run, account.id, password.plain)
     _record_decision(run, enrolment, by, "confirmed")
     return FirstPassword(fetch_account(run, account.id), password.plain if needs_password else "")
 
 
 def check_independent(
-    run: Transaction, policy: IdentityPolicy, decider: Account, requester: str, session: str = ""
+    run: SqlRunner,
+    policy: IdentityPolicy,
+    decider: Account,
+    requester: str,
+    session: str = "",
+    *,
+    now: int,
 ) -> None:
     """Raise `ApprovalRefused` unless an account counts as a second person for a requester.
 
@@ -192,19 +214,25 @@ def check_independent(
             "else must decide",
         )
     counts_from = record.confirmed + policy.approver_wait_seconds * SECOND
-    if record.confirmed and run.now < counts_from:
+    if record.confirmed and now < counts_from:
         moment = datetime.fromtimestamp(counts_from / SECOND, UTC).isoformat(timespec="minutes")
         raise ApprovalRefused(
             "too-new",
             "this account was enrolled or reset too recently to decide; it can from "
             f"{moment.removesuffix('+00:00')} UTC on",
-            hours=-(-(counts_from - run.now) // HOUR),
+            hours=-(-(counts_from - now) // HOUR),
         )
     if run("SELECT 1 FROM people_sessions WHERE id = ? AND factor = 'recovery code'", (session,)):
         raise ApprovalRefused(
             "recovery",
             "you signed in with a recovery code; set up new codes before you decide",
         )
+
+
+def _check_still_asked(run: SqlRunner, enrolment: Enrolment) -> None:
+    """Refuse an enrolment whose requester is no longer an administrator."""
+    if enrolment.asked_by != CONSOLE:
+        _require_administrator(run, enrolment.asked_by)
 
 
 def _require_administrator(run: SqlRunner, account: str) -> Account:
@@ -217,10 +245,8 @@ def _require_administrator(run: SqlRunner, account: str) -> Account:
 
 
 def _record_decision(run: Transaction, enrolment: Enrolment, by: str, state: str) -> None:
-    run(
-        "UPDATE people_enrolments SET state = ?, decided_by = ?, decided = ? WHERE id = ?",
-        (state, by, run.now, enrolment.id),
-    )
+    decision = {"state": state, "decided_by": by, "decided": run.now}
+    run.update(schema.enrolments, decision, id=enrolment.id)
     kind: SecurityEventKind = (
         "enrolment-confirmed" if state == "confirmed" else "enrolment-declined"
     )

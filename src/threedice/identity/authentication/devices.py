@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from threedice.identity.roles import HOUR
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +59,9 @@ def trust_first_password(run: Transaction, account: str, password: str) -> None:
     _store(run, account, "", password)
 
 
-def forget_devices(run: SqlRunner, account: str) -> None:
+def forget_devices(run: Transaction, account: str) -> None:
     """Delete all known devices of an account."""
-    run("DELETE FROM people_devices WHERE account = ?", (account,))
+    run.delete(schema.devices, account=account)
 
 
 def hash_device_token(token: str) -> bytes:
@@ -69,12 +70,13 @@ def hash_device_token(token: str) -> bytes:
 
 
 def _store(run: Transaction, account: str, session_id: str, token: str) -> None:
-    run(
-        "INSERT INTO people_devices (digest, account, session, used) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (account, digest) DO UPDATE SET session = excluded.session,"
-        " used = excluded.used",
-        (hash_device_token(token), account, session_id, run.now),
-    )
+    row = {
+        "digest": hash_device_token(token),
+        "account": account,
+        "session": session_id,
+        "used": run.now,
+    }
+    run.insert(schema.devices, row, updating=["session", "used"])
     sql = "SELECT digest FROM people_devices WHERE account = ? ORDER BY used DESC"
     for (digest,) in run(sql, (account,))[MAX_DEVICES_PER_ACCOUNT:]:
-        run("DELETE FROM people_devices WHERE account = ? AND digest = ?", (account, digest))
+        run.delete(schema.devices, account=account, digest=digest)

@@ -17,6 +17,7 @@ from threedice.identity.accounts import Account, new_id, validate_text
 from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.authentication.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 from threedice.identity.errors import RecordNotFound
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from threedice.identity.access_changes import IdentityContext, Transaction
@@ -69,11 +70,16 @@ class Displays:
         id_, prefix = new_id(), DISPLAY_PREFIX + secrets.token_hex(4)
         token = f"{prefix}_{secrets.token_urlsafe(32)}"
         display = Display(id_, table, label, prefix, run.now, by)
-        run(
-            "INSERT INTO people_displays (id, digest, prefix, place, label, created, made_by)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (id_, hash_token(token), prefix, table, label, run.now, by),
-        )
+        row = {
+            "id": id_,
+            "digest": hash_token(token),
+            "prefix": prefix,
+            "place": table,
+            "label": label,
+            "created": run.now,
+            "made_by": by,
+        }
+        run.insert(schema.displays, row)
         record_security_event(run, "display-added", "", by, detail=f"{prefix} for {table}")
         return NewDisplay(token, display)
 
@@ -94,13 +100,12 @@ class Displays:
     @transactional
     def revoke(self, run: Transaction, display: str, *, by: str = CONSOLE) -> None:
         """Revoke a display by its id; its sockets close."""
-        sql = "DELETE FROM people_displays WHERE id = ? RETURNING prefix, place"
-        revoked = run(sql, (display,))
-        if not revoked:
-            raise RecordNotFound("display", display)
-        ((prefix, table),) = revoked
-        publish_access_change(run, display, "ended", display)
-        record_security_event(run, "display-revoked", "", by, detail=f"{prefix} for {table}")
+        for revoked in run.delete(schema.displays, id=display):
+            publish_access_change(run, display, "ended", display)
+            detail = f"{revoked['prefix']} for {revoked['place']}"
+            record_security_event(run, "display-revoked", "", by, detail=detail)
+            return
+        raise RecordNotFound("display", display)
 
     def _read(self, digest: bytes) -> Display | None:
         rows = self._context.database.query(f"{_SELECT_DISPLAY} WHERE digest = ?", (digest,))

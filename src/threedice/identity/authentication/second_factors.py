@@ -26,6 +26,7 @@ from threedice.identity.authentication.passwords import random_readable_code
 from threedice.identity.authentication.sessions import IssuedSession
 from threedice.identity.errors import SessionRefused, SignInRefused, WrongCredentials
 from threedice.identity.roles import SECOND
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from threedice.db import SqlRunner
@@ -87,11 +88,9 @@ class SecondFactors:
     @transactional
     def _store_pending_secret(self, run: Transaction, account: str, secret: str) -> None:
         """Store a secret that waits for its first code; the active one stays in use until then."""
-        run(
-            "INSERT INTO people_codes (account, secret, pending, step) VALUES (?, ?, ?, 0)"
-            " ON CONFLICT (account) DO UPDATE SET pending = excluded.pending",
-            (account, b"", self._context.encryption_key.encrypt(secret.encode(), account)),
-        )
+        pending = self._context.encryption_key.encrypt(secret.encode(), account)
+        row = {"account": account, "secret": b"", "pending": pending, "step": 0}
+        run.insert(schema.codes, row, updating=["pending"])
 
     def confirm_enrolment(self, token: str, code: str, *, address: str = "") -> ConfirmedEnrolment:
         """Activate the pending secret with its first code.
@@ -190,18 +189,18 @@ class SecondFactors:
             secret = self._context.encryption_key.decrypt(pending, account).decode()
             step = matching_totp_step(secret, _normalise_code(code), run.now, after=0)
             if step is not None:
-                sql = "UPDATE people_codes SET secret = pending, pending = ?, step = ?"
-                run(f"{sql} WHERE account = ?", (b"", step, account))
+                active = {"secret": pending, "pending": b"", "step": step}
+                run.update(schema.codes, active, account=account)
                 return
         raise WrongCredentials("code")
 
     def _create_recovery_codes(self, run: Transaction, account: str) -> tuple[str, ...]:
         """Replace the recovery codes of an account by ten new ones, to be shown once."""
         codes = tuple(random_readable_code(4, 4) for _ in range(RECOVERY_CODE_COUNT))
-        run("DELETE FROM people_recovery WHERE account = ?", (account,))
+        run.delete(schema.recovery, account=account)
         for code in codes:
             digest = _hash_recovery_code(self._context.encryption_key, account, code)
-            run("INSERT INTO people_recovery (account, mark) VALUES (?, ?)", (account, digest))
+            run.insert(schema.recovery, {"account": account, "mark": digest})
         return codes
 
 
@@ -217,10 +216,8 @@ def consume_code(run: Transaction, key: EncryptionKey, account: str, code: str) 
     """Consume a code if it is right; return 'code' or 'recovery code', or '' if it is wrong."""
     if _consume_totp(run, key, account, code):
         return "code"
-    if has_second_factor(run, account) and run(
-        "DELETE FROM people_recovery WHERE account = ? AND mark = ? RETURNING account",
-        (account, _hash_recovery_code(key, account, code)),
-    ):
+    mark = _hash_recovery_code(key, account, code)
+    if has_second_factor(run, account) and run.delete(schema.recovery, account=account, mark=mark):
         return "recovery code"
     return ""
 
@@ -233,7 +230,7 @@ def _consume_totp(run: Transaction, key: EncryptionKey, account: str, code: str)
         totp_secret = key.decrypt(secret, account).decode()
         step = matching_totp_step(totp_secret, _normalise_code(code), run.now, after=last_step)
         if step is not None:
-            run("UPDATE people_codes SET step = ? WHERE account = ?", (step, account))
+            run.update(schema.codes, {"step": step}, account=account)
             return True
     return False
 

@@ -11,12 +11,14 @@ kept in the cache and written to the database in batches.
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from threedice.errors import OperatingFailure
 from threedice.identity.access_changes import publish_access_change, transactional
 from threedice.identity.accounts import (
     ACCOUNT_COLUMNS,
@@ -32,6 +34,7 @@ from threedice.identity.authentication.devices import forget_devices
 from threedice.identity.authentication.tokens import MAX_TOKEN_CHARACTERS, TokenCache, hash_token
 from threedice.identity.errors import RecordNotFound, SessionRefused
 from threedice.identity.roles import SECOND
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from threedice.db import SqlRow, SqlRunner
@@ -91,6 +94,9 @@ class Sessions:
             cached = self._cache.load(digest)
             state = self._state(cached, now) if cached else None
         if cached is None or state is None or len(token) > MAX_TOKEN_CHARACTERS:
+            if cached and self._has_expired(cached, now):
+                with suppress(OperatingFailure):  # it counts as ended anyway, by this clock
+                    self._end_expired(cached.id)
             return None
         if touch and state != "locked":
             cached.seen = max(cached.seen, now)
@@ -123,12 +129,11 @@ class Sessions:
     @transactional
     def end(self, run: Transaction, session_id: str, *, by: str = CONSOLE) -> None:
         """End a session by its id."""
-        ended = run("DELETE FROM people_sessions WHERE id = ? RETURNING account", (session_id,))
-        if not ended:
-            raise RecordNotFound("session", session_id)
-        ((account,),) = ended
-        publish_access_change(run, account, "ended", session_id)
-        record_security_event(run, "session-ended", account, by)
+        for session in run.delete(schema.sessions, id=session_id):
+            publish_access_change(run, session["account"], "ended", session_id)
+            record_security_event(run, "session-ended", session["account"], by)
+            return
+        raise RecordNotFound("session", session_id)
 
     @transactional
     def end_all(self, run: Transaction, account: str, *, by: str = CONSOLE) -> int:
@@ -148,7 +153,7 @@ class Sessions:
         """Lock a session, for a user who leaves their place."""
         session = self.find(run, token)
         account = session.account.id
-        run("UPDATE people_sessions SET locked = 1 WHERE id = ?", (session.id,))
+        run.update(schema.sessions, {"locked": 1}, id=session.id)
         publish_access_change(run, account, "locked", session.id)
         record_security_event(run, "session-locked", account, account)
 
@@ -181,11 +186,17 @@ class Sessions:
             secrets.token_urlsafe(32),
             run.now + self._context.policy.session_seconds * SECOND,
         )
-        run(
-            "INSERT INTO people_sessions (id, digest, account, created, seen, ends, locked, factor)"
-            " VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
-            (new_id(), hash_token(token), account, run.now, run.now, ends, factor),
-        )
+        row = {
+            "id": new_id(),
+            "digest": hash_token(token),
+            "account": account,
+            "created": run.now,
+            "seen": run.now,
+            "ends": ends,
+            "locked": 0,
+            "factor": factor,
+        }
+        run.insert(schema.sessions, row)
         return IssuedSession(token, self.find(run, token))
 
     def rotate(self, run: Transaction, session_id: str, factor: str = "") -> IssuedSession:
@@ -194,14 +205,11 @@ class Sessions:
         `factor` is the kind of code that was given for it, if any.
         """
         token = secrets.token_urlsafe(32)
+        changes = {"digest": hash_token(token), "seen": run.now, "locked": 0}
         if factor:
-            run("UPDATE people_sessions SET factor = ? WHERE id = ?", (factor, session_id))
-        ((account,),) = run(
-            "UPDATE people_sessions SET digest = ?, seen = ?, locked = 0 WHERE id = ?"
-            " RETURNING account",
-            (hash_token(token), run.now, session_id),
-        )
-        publish_access_change(run, account, "rotated", session_id)
+            changes["factor"] = factor
+        (session,) = run.update(schema.sessions, changes, id=session_id)
+        publish_access_change(run, session["account"], "rotated", session_id)
         return IssuedSession(token, self.find(run, token))
 
     def find(self, run: Transaction, token: str) -> Session:
@@ -214,20 +222,17 @@ class Sessions:
                 return _to_session(stored, state)
         raise SessionRefused("ended")
 
-    def end_others(self, run: SqlRunner, account: str, kept_session: str) -> None:
+    def end_others(self, run: Transaction, account: str, kept_session: str) -> None:
         """End all sessions of an account except one."""
-        sql = "DELETE FROM people_sessions WHERE account = ? AND id <> ? RETURNING id"
+        sql = "SELECT id FROM people_sessions WHERE account = ? AND id <> ?"
         for (id_,) in run(sql, (account, kept_session)):
+            run.delete(schema.sessions, id=id_)
             publish_access_change(run, account, "ended", id_)
 
     def _state(self, cached: _CachedSession, now: int) -> SessionState | None:
         """Return the state of a session, or None if it has ended."""
         policy, roles, idle = self._context.policy, cached.account.roles, now - cached.seen
-        if (
-            not cached.account.enabled
-            or now >= cached.ends
-            or idle >= policy.idle_timeout_microseconds(roles)
-        ):
+        if not cached.account.enabled or self._has_expired(cached, now):
             return None
         lock_timeout = policy.lock_timeout_microseconds(roles)
         if cached.locked or (lock_timeout is not None and idle >= lock_timeout):
@@ -238,6 +243,23 @@ class Sessions:
             return "enrolment"
         return "open"
 
+    def _has_expired(self, cached: _CachedSession, now: int) -> bool:
+        timeout = self._context.policy.idle_timeout_microseconds(cached.account.roles)
+        return now >= cached.ends or now - cached.seen >= timeout
+
+    @transactional
+    def _end_expired(self, run: Transaction, session_id: str) -> None:
+        """End a session that has expired, so that it stays so if the clock is set back.
+
+        Another server may have seen it later than is stored, by the interval of writing that.
+        """
+        for row in run(f"{_SELECT_SESSION} WHERE s.id = ?", (session_id,)):
+            stored = _parse_cached_session(row)
+            stored.seen += 2 * LAST_SEEN_INTERVAL_MICROSECONDS
+            if self._has_expired(stored, run.now):
+                run.delete(schema.sessions, id=session_id)
+                publish_access_change(run, stored.account.id, "ended", session_id)
+
     def _read(self, digest: bytes) -> _CachedSession | None:
         rows = self._context.database.query(f"{_SELECT_SESSION} WHERE s.digest = ?", (digest,))
         return _parse_cached_session(rows[0]) if rows else None
@@ -247,19 +269,22 @@ class Sessions:
         policy = self._context.policy
         max_idle_seconds = max(policy.staff_idle_seconds, policy.player_idle_seconds)
         seen_before = run.now - max_idle_seconds * SECOND - 10 * LAST_SEEN_INTERVAL_MICROSECONDS
-        run("DELETE FROM people_sessions WHERE ends <= ? OR seen <= ?", (run.now, seen_before))
+        sql = "SELECT id FROM people_sessions WHERE ends <= ? OR seen <= ?"
+        for (id_,) in run(sql, (run.now, seen_before)):
+            for session in run.delete(schema.sessions, id=id_):
+                # or a server that has it cached would accept it again if the clock is set back
+                publish_access_change(run, session["account"], "ended", id_)
         sql = "SELECT id FROM people_sessions WHERE account = ? ORDER BY seen DESC"
         for (id_,) in run(sql, (account,))[MAX_SESSIONS_PER_ACCOUNT - 1 :]:
-            run("DELETE FROM people_sessions WHERE id = ?", (id_,))
+            run.delete(schema.sessions, id=id_)
             publish_access_change(run, account, "ended", id_)
 
 
 def end_session_by_token(run: Transaction, token: str) -> None:
     """End the session of a token in the open transaction, if there is one."""
-    sql = "DELETE FROM people_sessions WHERE digest = ? RETURNING id, account"
-    for id_, account in run(sql, (hash_token(token),)):
-        publish_access_change(run, account, "ended", id_)
-        record_security_event(run, "signed-out", account, account)
+    for session in run.delete(schema.sessions, digest=hash_token(token)):
+        publish_access_change(run, session["account"], "ended", session["id"])
+        record_security_event(run, "signed-out", session["account"], session["account"])
 
 
 @dataclass(slots=True)

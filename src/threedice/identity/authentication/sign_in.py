@@ -32,6 +32,7 @@ from threedice.identity.authentication.passwords import validate_password, valid
 from threedice.identity.authentication.sessions import IssuedSession, end_session_by_token
 from threedice.identity.errors import PasswordRefused, SignInRefused, WrongCredentials
 from threedice.identity.roles import SECOND
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,8 +84,7 @@ class Authentication:
                 factor = self._attempts.use_code(run, attempt, code)
             end_session_by_token(run, replacing)
             if new_hash:
-                sql = "UPDATE people_accounts SET password = ? WHERE id = ?"
-                run(sql, (new_hash, attempt.account))
+                run.update(schema.accounts, {"password": new_hash}, id=attempt.account)
             attempt.record(run, "signed-in")
             issued = self._sessions.create(run, attempt.account, factor)
             device = attempt.origin.device if attempt.origin.device in devices else ""
@@ -142,8 +142,8 @@ class Authentication:
 
         def work(run: Transaction) -> IssuedSession:
             found = self._sessions.find(run, token)
-            sql = "UPDATE people_accounts SET password = ?, first_until = 0 WHERE id = ?"
-            run(sql, (new_hash, attempt.account))
+            changes = {"password": new_hash, "first_until": 0}
+            run.update(schema.accounts, changes, id=attempt.account)
             self._sessions.end_others(run, attempt.account, found.id)
             revoke_account_tokens(run, attempt.account, attempt.account)
             attempt.record(run, "password-changed")
@@ -181,7 +181,7 @@ class AttemptOrigin:
 
     @property
     def is_known_device(self) -> bool:
-        """Whether the attempt comes from a known device or a session."""
+        """True if the attempt comes from a known device or a session."""
         return bool(self.device_hash)
 
     @property
@@ -316,7 +316,7 @@ class SignInAttempts:
                 )
             if attempt.origin.network_hash:
                 mark = self._context.encryption_key.keyed_hash("success", attempt.account)
-                sign_in_throttle.credit_network(run.run, run.now, mark, attempt.origin.network_hash)
+                sign_in_throttle.credit_network(run, run.now, mark, attempt.origin.network_hash)
             return work(run)
 
         with self._record_failure(attempt):

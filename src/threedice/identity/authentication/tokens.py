@@ -27,6 +27,7 @@ from threedice.identity.accounts import (
 from threedice.identity.audit_trail import CONSOLE, record_security_event
 from threedice.identity.errors import AccountRefused, RecordNotFound, SessionRefused
 from threedice.identity.roles import HOUR, SECOND
+from threedice.log.stores import schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -100,12 +101,18 @@ class ApiTokens:
         expires = 0 if seconds is None else run.now + seconds * SECOND
         id_, prefix = new_id(), TOKEN_PREFIX + secrets.token_hex(4)
         token = f"{prefix}_{secrets.token_urlsafe(32)}"
-        run(
-            "INSERT INTO people_tokens"
-            " (id, digest, prefix, account, name, scopes, created, expires, used)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-            (id_, hash_token(token), prefix, account, name, scope_list, run.now, expires),
-        )
+        row = {
+            "id": id_,
+            "digest": hash_token(token),
+            "prefix": prefix,
+            "account": account,
+            "name": name,
+            "scopes": scope_list,
+            "created": run.now,
+            "expires": expires,
+            "used": 0,
+        }
+        run.insert(schema.tokens, row)
         detail = f"{prefix} for {scope_list}"
         record_security_event(run, "token-made", account, by, detail=detail)
         return NewToken(token, _parse_token(run(f"{_SELECT_TOKEN} WHERE t.id = ?", (id_,))[0]))
@@ -134,13 +141,12 @@ class ApiTokens:
     @transactional
     def revoke(self, run: Transaction, token_id: str, *, by: str = CONSOLE) -> None:
         """Revoke a token by its id."""
-        sql = "DELETE FROM people_tokens WHERE id = ? RETURNING account, prefix"
-        revoked = run(sql, (token_id,))
-        if not revoked:
-            raise RecordNotFound("token", token_id)
-        ((account, prefix),) = revoked
-        publish_access_change(run, account, "ended", token_id)
-        record_security_event(run, "token-revoked", account, by, detail=prefix)
+        for token in run.delete(schema.tokens, id=token_id):
+            account, prefix = token["account"], token["prefix"]
+            publish_access_change(run, account, "ended", token_id)
+            record_security_event(run, "token-revoked", account, by, detail=prefix)
+            return
+        raise RecordNotFound("token", token_id)
 
     def write_last_used(self) -> None:
         """Write to the database the hours in which tokens were last used."""

@@ -16,6 +16,10 @@ from threedice.errors import TamperedData
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from threedice.log.proof.checkpoints import RestoreMark
+    from threedice.log.proof.unsigned import UnsignedTail
+    from threedice.log.records import Checkpoint
+
 
 class IntegrityFinding(msgspec.Struct, frozen=True, order=True, gc=False):
     """One deviation from the log as it was written: where it is and what is wrong."""
@@ -29,7 +33,13 @@ class IntegrityFinding(msgspec.Struct, frozen=True, order=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """The findings of a verification, and how many records it checked."""
+    """The findings of a verification, and how many records it checked.
+
+    `restores` are those that the checkpoints record. `given_up` is the last checkpoint kept outside
+    that a restore of the verified backup gives up, if any. `people` counts the compared rows about
+    people, and `notes` say what could not be compared. `unsigned` are the entries after the last
+    checkpoint; `judged_macs` tells whether the key was at hand that proves who wrote them.
+    """
 
     findings: tuple[IntegrityFinding, ...]
     streams: int
@@ -37,6 +47,17 @@ class VerificationReport:
     answers: int
     games: int
     checkpoints: int
+    restores: tuple[RestoreMark, ...] = ()
+    given_up: Checkpoint | None = None
+    people: int = 0
+    notes: tuple[str, ...] = ()
+    unsigned: tuple[UnsignedTail, ...] = ()
+    judged_macs: bool = False
+
+    @property
+    def unsigned_entries(self) -> int:
+        """The number of entries after the last checkpoint."""
+        return sum(tail.entries for tail in self.unsigned)
 
     @property
     def is_sound(self) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from threedice.log.proof.answers import SpanRecorder
-    from threedice.log.proof.verification import SignedHashes
+    from threedice.log.proof.checkpoint_verification import SignedHashes
     from threedice.log.records import StoredRow
 
 CAUSE_BYTES = 32
@@ -85,7 +85,7 @@ class ChainVerifier:
     def _begin(self, stream: Any) -> None:
         self._current_stream = stream
         self.stream_count += 1
-        if not _is_valid_name(stream):
+        if not is_valid_name(stream):
             self._note(f"stream {stream!r}", "is not a valid stream name")
             self._heads.pop(stream, None)
             return
@@ -112,7 +112,8 @@ class ChainVerifier:
         self._findings.append(IntegrityFinding(where, what))
 
 
-def _is_valid_name(stream: Any) -> bool:
+def is_valid_name(stream: Any) -> bool:
+    """Return whether the name of a stream is text that a database can hold."""
     try:
         return len(stream.encode()) < 1 << 16  # as `HASHED_COLUMNS` holds its length
     except (AttributeError, UnicodeEncodeError):

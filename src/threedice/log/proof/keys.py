@@ -2,7 +2,12 @@
 
 The folder `keys` of the state directory holds `signing.pem`, the one private key, and a record for
 every public key so far. A rotation is signed by the key that it retires, so trust in the first key
-extends to all later ones; the retired private key is destroyed.
+extends to all later ones; the retired private key is destroyed. `known-keys.json` next to the
+folder may hold public keys as well, in the form of an export.
+
+Only a house that has never signed a checkpoint gets a key by itself. If the private key is lost,
+`threedice keys replace` creates another one, which no key endorses. The database holds a copy of
+the public keys, in case the folder is lost.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -27,13 +32,26 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from threedice.db.sqlite import sync_directory
-from threedice.errors import InvalidInput, StoreUnusable
+from threedice.errors import InvalidInput, OperatingFailure, StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from threedice.db import Database
+
 KEYS_FOLDER, PRIVATE_KEY_FILE, KNOWN_KEYS_FILE = "keys", "signing.pem", "known-keys.json"
+
+PUBLIC_KEYS_ROW: Final = "public-keys"
+"""Name of the row in `meta` with the copy of the public keys."""
+
+LOST_KEY_REMEDY: Final = (
+    "put the right one back from its copy or from a backup; if it is lost, move this one away, and"
+    " two administrators can replace it with threedice keys replace"
+)
+
+_SELECT_PUBLIC_KEYS: Final = f"SELECT value FROM meta WHERE name = '{PUBLIC_KEYS_ROW}'"
+_SELECT_LAST_SIGNER: Final = "SELECT key_id FROM checkpoints ORDER BY number DESC LIMIT 1"
 
 
 class PublicKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,24 +76,80 @@ class SigningKeys:
         return self.private.sign(body)
 
 
+def open_house_keys(database: Database, state_dir: Path) -> SigningKeys:
+    """Return the signing keys of a house; create the first one if the house has never signed.
+
+    The key must be the one that signed the last checkpoint, or one that this key endorses.
+    """
+    file = state_dir / KEYS_FOLDER / PRIVATE_KEY_FILE
+    for (signer,) in database.query(_SELECT_LAST_SIGNER):
+        if not has_signing_key(state_dir):
+            raise missing_key(file)
+        key_id = key_id_of(_read_private(file).public_key())
+        accepted = {key_id}
+        if key_id in {signer, *read_public_keys(state_dir)}:  # else it is another house's
+            accepted |= retired_keys(open_keys(state_dir).public)[key_id]
+        if signer not in accepted:
+            raise StoreUnusable(
+                f"{file} is the key {key_id}, but the last checkpoint in {database.name} is"
+                f" signed with the key {signer}, which does not endorse it; {LOST_KEY_REMEDY}"
+            )
+    keys = open_keys(state_dir)
+    with suppress(OperatingFailure):  # a house whose disk is full starts, too, but suspended
+        store_public_keys(database, read_public_keys(state_dir))
+    return keys
+
+
 def open_keys(state_dir: Path) -> SigningKeys:
     """Return the keys in a state directory; create the first key if there is none."""
-    folder = _folder(state_dir)
+    folder = open_keys_folder(state_dir)
     # Records are looked for first: another server that is starting writes them after its key.
     has_records = any(folder.glob("*.json"))
     if not os.path.lexists(folder / PRIVATE_KEY_FILE):
         if has_records:
-            raise StoreUnusable(
-                f"{folder / PRIVATE_KEY_FILE} is missing; restore it from its copy, or move"
-                f" {folder} away to start with a new key, and inform those who verify the log"
-            )
+            raise missing_key(folder / PRIVATE_KEY_FILE)
         _create_first_key(folder)
     private = _read_private(folder / PRIVATE_KEY_FILE)
     key_id = key_id_of(private.public_key())
-    record = folder / f"{key_id}.json"
-    if not record.exists():  # the first start was interrupted after it created the private key
-        _write_record(record, PublicKey(key_id, _raw_bytes(private.public_key()).hex()))
-    return SigningKeys(key_id, private, _read_records(folder))
+    if not has_records and key_id not in read_public_keys(state_dir):
+        # The first start was interrupted after it created the private key.
+        public = PublicKey(key_id, _raw_bytes(private.public_key()).hex())
+        _write_record(folder / f"{key_id}.json", public)
+    return SigningKeys(key_id, private, _read_complete_records(state_dir, key_id))
+
+
+def read_keys(state_dir: Path) -> SigningKeys:
+    """Return the keys in a state directory; create and change nothing."""
+    folder = state_dir / KEYS_FOLDER
+    if not has_signing_key(state_dir):
+        raise missing_key(folder / PRIVATE_KEY_FILE)
+    _require_private(folder, folder.lstat(), stat.S_IFDIR, "0700")
+    private = _read_private(folder / PRIVATE_KEY_FILE)
+    key_id = key_id_of(private.public_key())
+    if not any(folder.glob("*.json")) and key_id not in (known := read_public_keys(state_dir)):
+        own = PublicKey(key_id, _raw_bytes(private.public_key()).hex())
+        return SigningKeys(key_id, private, {key_id: own} | known)
+    return SigningKeys(key_id, private, _read_complete_records(state_dir, key_id))
+
+
+def _read_complete_records(state_dir: Path, key_id: str) -> dict[str, PublicKey]:
+    """Return the known public keys; refuse to go on without one that leads to the current key.
+
+    The current key cannot be endorsed again, since the private keys before it are destroyed.
+    """
+    known, seen = read_public_keys(state_dir), set[str]()
+    while key_id and key_id not in seen:
+        if key_id not in known:
+            folder = state_dir / KEYS_FOLDER
+            raise StoreUnusable(
+                f"{folder / key_id}.json is missing, a public key of the house. Put it back from"
+                " its copy or from a backup, or save the output of an earlier threedice keys"
+                f" export as {state_dir / KNOWN_KEYS_FILE}; if there is none, move"
+                f" {folder / PRIVATE_KEY_FILE} away and run threedice keys replace"
+            )
+        seen.add(key_id)
+        key_id = known[key_id].endorsed_by
+    return known
 
 
 def has_signing_key(state_dir: Path) -> bool:
@@ -96,20 +170,50 @@ def save_known_keys(state_dir: Path, keys: Mapping[str, PublicKey]) -> None:
     (state_dir / KNOWN_KEYS_FILE).write_bytes(export_public_keys(keys.values()))
 
 
+def store_public_keys(database: Database, keys: Mapping[str, PublicKey]) -> None:
+    """Store a copy of the public keys in the database, unless it has them."""
+    exported = export_public_keys(keys.values()).decode()
+    if database.query(_SELECT_PUBLIC_KEYS) != [(exported,)]:
+        sql = (
+            f"INSERT INTO meta (name, value) VALUES ('{PUBLIC_KEYS_ROW}', ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        )
+        database.transact(lambda run: run(sql, (exported,)))
+
+
+def stored_public_keys(database: Database) -> dict[str, PublicKey]:
+    """Return the copy of the public keys in the database; nothing proves that they are genuine."""
+    with suppress(InvalidInput):
+        for (exported,) in database.query(_SELECT_PUBLIC_KEYS):
+            return import_public_keys(exported.encode())
+    return {}
+
+
 def rotate_signing_key(state_dir: Path) -> SigningKeys:
     """Create a signing key, endorse it with the old one, and destroy the old one."""
-    folder, old = _folder(state_dir), open_keys(state_dir)
-    for leftover in folder.glob("new-*.pem"):  # from an interrupted rotation
+    old, new = read_keys(state_dir), create_new_key(state_dir)
+    endorsement = old.sign(_endorsement_message(bytes.fromhex(new.public))).hex()
+    return install_new_key(state_dir, PublicKey(new.key_id, new.public, old.key_id, endorsement))
+
+
+def create_new_key(state_dir: Path) -> PublicKey:
+    """Create a private key under a name of its own, to be installed later."""
+    folder = open_keys_folder(state_dir)
+    for leftover in folder.glob("new-*.pem"):  # from an interruption
         leftover.unlink()
-    new = Ed25519PrivateKey.generate()
-    key_id, raw = key_id_of(new.public_key()), _raw_bytes(new.public_key())
-    file = folder / f"new-{key_id}.pem"
-    _write_private(file, new)
-    record = PublicKey(key_id, raw.hex(), old.key_id, old.sign(_endorsement_message(raw)).hex())
-    _write_record(folder / f"{key_id}.json", record)
-    file.replace(folder / PRIVATE_KEY_FILE)
+    private = Ed25519PrivateKey.generate()
+    key_id = key_id_of(private.public_key())
+    _write_private(folder / f"new-{key_id}.pem", private)
+    return PublicKey(key_id, _raw_bytes(private.public_key()).hex())
+
+
+def install_new_key(state_dir: Path, key: PublicKey) -> SigningKeys:
+    """Let a house sign with a new key from now on; the private key that it had is destroyed."""
+    folder = open_keys_folder(state_dir)
+    _write_record(folder / f"{key.key_id}.json", key)
+    (folder / f"new-{key.key_id}.pem").replace(folder / PRIVATE_KEY_FILE)
     sync_directory(folder)
-    return open_keys(state_dir)
+    return read_keys(state_dir)
 
 
 def key_id_of(key: Ed25519PublicKey) -> str:
@@ -209,7 +313,8 @@ def _raw_bytes(key: Ed25519PublicKey) -> bytes:
 # --- files --------------------------------------------------------------------------------------
 
 
-def _folder(state_dir: Path) -> Path:
+def open_keys_folder(state_dir: Path) -> Path:
+    """Return the folder of the keys, created if needed; refuse it if others can read it."""
     folder = state_dir / KEYS_FOLDER
     for directory in (state_dir, folder):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -229,14 +334,19 @@ def _create_first_key(folder: Path) -> None:
 
 
 def _write_private(file: Path, key: Ed25519PrivateKey) -> None:
-    _write(file, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), mode=0o600)
-    sync_directory(file.parent)
+    write_secret(file, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
 def _write_record(file: Path, record: PublicKey) -> None:
     temporary = file.with_suffix(f".{token_hex(4)}.new")
     _write(temporary, msgspec.json.encode(record), mode=0o644)
     temporary.replace(file)
+    sync_directory(file.parent)
+
+
+def write_secret(file: Path, data: bytes) -> None:
+    """Write a new file that only its owner may read, durably."""
+    _write(file, data, mode=0o600)
     sync_directory(file.parent)
 
 
@@ -250,6 +360,17 @@ def _write(path: Path, data: bytes, mode: int) -> None:
 
 def _read_private(file: Path) -> Ed25519PrivateKey:
     try:
+        key = load_pem_private_key(read_secret(file), password=None)
+        if not isinstance(key, Ed25519PrivateKey):
+            raise TypeError("it is a key of another kind")
+    except (ValueError, TypeError) as error:
+        raise damaged_key(file) from error
+    return key
+
+
+def read_secret(file: Path) -> bytes:
+    """Read a file with a key; refuse it if other users could have read or changed it."""
+    try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:
         raise StoreUnusable(
@@ -258,14 +379,7 @@ def _read_private(file: Path) -> Ed25519PrivateKey:
         ) from error
     with os.fdopen(descriptor, "rb") as opened:
         _require_private(file, os.fstat(opened.fileno()), stat.S_IFREG, "0600")
-        pem = opened.read()
-    try:
-        key = load_pem_private_key(pem, password=None)
-        if not isinstance(key, Ed25519PrivateKey):
-            raise TypeError("it is a key of another kind")
-    except (ValueError, TypeError) as error:
-        raise _damaged(file) from error
-    return key
+        return opened.read()
 
 
 def _read_records(folder: Path) -> dict[str, PublicKey]:
@@ -274,15 +388,24 @@ def _read_records(folder: Path) -> dict[str, PublicKey]:
         try:
             key = msgspec.json.decode(file.read_bytes(), type=PublicKey)
             if key.key_id != file.stem or not _has_matching_id(key):
-                raise _damaged(file)
+                raise damaged_key(file)
         except (msgspec.DecodeError, ValueError) as error:
-            raise _damaged(file) from error
+            raise damaged_key(file) from error
         records[key.key_id] = key
     return records
 
 
-def _damaged(file: Path) -> StoreUnusable:
-    return StoreUnusable(f"the key file {file} is damaged; restore it from its copy")
+def missing_key(file: Path) -> StoreUnusable:
+    """Return the error for a key file that is lost."""
+    return StoreUnusable(
+        f"{file} is missing. Put it back from its copy or from a backup; if it is lost, two"
+        " administrators can replace it with threedice keys replace"
+    )
+
+
+def damaged_key(file: Path) -> StoreUnusable:
+    """Return the error for a key file whose content is not a key."""
+    return StoreUnusable(f"the key file {file} is damaged; {LOST_KEY_REMEDY}")
 
 
 def _require_private(path: Path, status: os.stat_result, kind: int, mode: str) -> None:

@@ -48,6 +48,6 @@ class MemoryStore(SqliteStore):
     def open_rows(self) -> Iterator[LogRows]:
         """Open the rows of a copy of the database."""
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
-            with self._database.write_lock:
+            with self._database.file:
                 self.connection.backup(copy)
             yield SqliteRows(copy)

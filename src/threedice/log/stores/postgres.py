@@ -17,17 +17,18 @@ import psycopg
 
 from threedice.db.postgres import (
     ACTIVE_LOCK,
+    FORMER_IDENTITY_LOCK,
     POLL_PAUSE_SECONDS,
     RECOVERY_LOCK,
     SERVING_LOCK,
     PostgresDatabase,
     RetryBudget,
+    can_lock,
     one_line,
     sql_runner,
 )
 from threedice.db.schema import SELECT_VERSION, describe_newer, load_migrations
 from threedice.errors import StoreUnavailable
-from threedice.log.conflicts import check_proposals
 from threedice.log.store import SELECT_SUSPENSION, Store
 from threedice.log.stores.postgres_streams import append_batch
 from threedice.log.stores.rows import open_postgres_rows
@@ -70,7 +71,7 @@ class PostgresStore(Store):
         super().__init__(self._database)
         self._write_lock = RLock()
         self._writer: PostgresConnection | None = None
-        self._locks = [SERVING_LOCK] if serving else []
+        self._locks = [SERVING_LOCK, FORMER_IDENTITY_LOCK] if serving else []
         self._lease_name = f"playing/{token_hex(8)}"
         try:
             self._database.prepare_tables(
@@ -82,11 +83,12 @@ class PostgresStore(Store):
             self.close()
             raise
 
-    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal completely or not at all."""
-        check_proposals(proposals)
+    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch of valid proposals."""
         sent: set[int] = set()
-        return self._run_on_writer(lambda connection: append_batch(connection, proposals, sent))
+        return self._run_on_writer(
+            lambda connection: append_batch(connection, proposals, sent, self._head_rows)
+        )
 
     def suspension_reason(self) -> str:
         """Return why writing is suspended, or an empty string.
@@ -115,7 +117,7 @@ class PostgresStore(Store):
 
     def is_sole_server(self) -> bool:
         """Return whether no other server is connected to this database."""
-        return self._run_on_writer(lambda connection: _can_lock(connection, SERVING_LOCK))
+        return self._run_on_writer(lambda writer: can_lock(sql_runner(writer), SERVING_LOCK))
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
@@ -135,7 +137,7 @@ class PostgresStore(Store):
             yield is_first
             lock = f"SELECT pg_advisory_lock_shared({ACTIVE_LOCK})"
             self._run_on_writer(lambda writer: writer.execute(lock))
-            self._locks = [SERVING_LOCK, ACTIVE_LOCK]
+            self._locks = [SERVING_LOCK, FORMER_IDENTITY_LOCK, ACTIVE_LOCK]
             self._run_on_writer(self._renew_lease)
 
     def close(self) -> None:
@@ -196,7 +198,7 @@ class PostgresStore(Store):
         """Return whether no server holds the active lock, or may still reconnect to take it."""
         while True:
             connection.set_deadline(self._database.deadline_seconds)
-            if not _can_lock(connection, ACTIVE_LOCK):
+            if not can_lock(sql_runner(connection), ACTIVE_LOCK):
                 return False
             recent = connection.execute(_SELECT_RECENT_LEASES, (ACTIVE_LEASE_SECONDS,))
             if not recent.fetchall():
@@ -222,11 +224,3 @@ _SELECT_RECENT_LEASES: Final = (
     "SELECT name FROM leases WHERE name LIKE 'playing/%%' AND greatest("
     f"until, extract(epoch FROM pg_postmaster_start_time()) + %s) > {PostgresStore.CLOCK_SQL}"
 )
-
-
-def _can_lock(connection: PostgresConnection, lock: str) -> bool:
-    """Return whether the exclusive lock can be taken: whether no other session holds it."""
-    ((acquired,),) = connection.execute(f"SELECT pg_try_advisory_lock({lock})").fetchall()
-    if acquired:
-        connection.execute(f"SELECT pg_advisory_unlock({lock})")
-    return bool(acquired)

@@ -18,12 +18,12 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from threedice.db.postgres import connect_postgres
-from threedice.log.conflicts import ACCEPTED, build_answer, resolve_batch
+from threedice.log.conflicts import ACCEPTED, build_answer, concerned_streams, resolve_batch
 from threedice.log.records import DuplicateKey, decode_answers, decode_heads
 from threedice.log.stores.schema import ANSWER_COLUMNS, ENTRY_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from psycopg import Notify
 
@@ -37,9 +37,12 @@ NOTIFY_CHANNEL: Final = "threedice_streams"
 
 
 def append_batch(
-    connection: PostgresConnection, proposals: Sequence[Proposal], sent: set[int]
+    connection: PostgresConnection,
+    proposals: Sequence[Proposal],
+    sent: set[int],
+    head_rows: Callable[[Mapping[str, Head]], list[StoredRow]],
 ) -> list[ProposalOutcome]:
-    """Write a batch, and return the outcome of each proposal.
+    """Write a batch, and return the outcome of each proposal; `head_rows` adds the heads' MACs.
 
     `sent` holds the positions of the proposals that were sent on a connection lost afterwards: they
     are accepted if they turn out to be stored. The positions sent now are added to it.
@@ -51,7 +54,7 @@ def append_batch(
         outcomes = _recognise_own_writes(connection, proposals, outcomes, sent)
     if accepted:
         sent |= accepted
-        _insert_rows(connection, batch)
+        _insert_rows(connection, batch, head_rows(batch.heads))
     else:
         connection.execute("ROLLBACK")
     return outcomes
@@ -80,7 +83,7 @@ def _lock_and_read(
 ) -> tuple[dict[str, Head], dict[tuple[str, str], StoredAnswer]]:
     """Lock the streams of a batch, and return their heads and the stored answers to its keys."""
     # Sorted: all transactions lock streams in the same order, so that they cannot deadlock.
-    streams = sorted({append.stream for proposal in proposals for append in proposal.appends})
+    streams = sorted(concerned_streams(proposals))
     accounts = [proposal.account for proposal in proposals]
     keys = [proposal.key for proposal in proposals]
     with connection.pipeline():
@@ -112,20 +115,22 @@ new_games AS (
     INSERT INTO games (hash, canonical) SELECT * FROM unnest(%b::text[], %b::bytea[])
     ON CONFLICT DO NOTHING),
 new_heads AS (
-    UPDATE streams SET version = head.version, hash = head.hash
-    FROM unnest(%b::text[], %b::bigint[], %b::bytea[]) AS head(stream, version, hash)
+    UPDATE streams SET version = head.version, hash = head.hash, mac = head.mac
+    FROM unnest(%b::text[], %b::bigint[], %b::bytea[], %b::bytea[])
+        AS head(stream, version, hash, mac)
     WHERE streams.stream = head.stream RETURNING head.stream, head.version)
 SELECT count(pg_notify('{NOTIFY_CHANNEL}', stream || ' ' || version)) FROM new_heads
 """
 
 
-def _insert_rows(connection: PostgresConnection, batch: ResolvedBatch) -> None:
-    heads = [(stream, head.version, head.hash) for stream, head in batch.heads.items()]
+def _insert_rows(
+    connection: PostgresConnection, batch: ResolvedBatch, head_rows: list[StoredRow]
+) -> None:
     columns = (
         *_to_columns(8, map(msgspec.structs.astuple, batch.entries)),
         *_to_columns(4, batch.answers),
         *_to_columns(2, sorted(batch.games.items())),
-        *_to_columns(3, heads),
+        *_to_columns(4, head_rows),
     )
     with connection.pipeline():
         connection.execute(_INSERT_ROWS, columns)

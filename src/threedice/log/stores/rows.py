@@ -5,15 +5,16 @@ from __future__ import annotations
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import psycopg
 from psycopg.sql import SQL
 
-from threedice.db.postgres import connect_postgres
-from threedice.errors import StoreUnavailable, TamperedData
-from threedice.log.stores import schema
-from threedice.log.stores.sql_rows import LogRows, Query
+from threedice.db.postgres import connect_postgres, sql_runner
+from threedice.db.postgres_definitions import load_definitions, read_definitions
+from threedice.db.schema import SELECT_TABLE_NAMES, load_migrations, read_version
+from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
+from threedice.log.stores.sql_rows import LogRows, Query, compare_definitions
 from threedice.log.stores.sqlite_rows import open_sqlite_rows
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def open_postgres_rows(url: str, snapshot: str = "") -> Iterator[PostgresRows]:
 class PostgresRows(LogRows):
     """The rows of a PostgreSQL database, read in a repeatable-read transaction."""
 
+    NO_BYTES_SQL: ClassVar[str] = "''::bytea"
+
     def __init__(self, connection: PostgresConnection, url: str = "") -> None:
         self._connection, self._url, self._cursors = connection, url, 0
 
@@ -75,14 +78,32 @@ class PostgresRows(LogRows):
         yield partial(open_postgres_rows, self._url, exported[0][0]) if self._url else None
 
     def find_damage(self) -> Iterator[str]:
-        """Yield triggers on the log's tables: it defines none. The server checks its own pages."""
-        triggers = self._connection.execute(
-            "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"
-            " WHERE NOT tgisinternal AND relname = ANY(%s) ORDER BY tgname",
-            ([table.name for table in schema.TABLES],),
-        )
-        for trigger, table in triggers.fetchall():
-            yield f"the trigger {trigger} on {table} is not defined by this program"
+        """Yield foreign definitions; the server checks its own pages."""
+        tables = self.table_names()
+        with _translate_errors("the database"):
+            run = sql_runner(self._connection)
+            try:
+                version = read_version(run, tables, "the database")
+            except StoreUnusable:
+                version = max(load_migrations("postgresql"))
+            expected = load_definitions(min(version, max(load_migrations("postgresql"))))
+            yield from compare_definitions(read_definitions(run), expected, tables)
+
+    def table_names(self) -> set[str]:
+        """Return the names of all tables."""
+        with _translate_errors("the database"):
+            found = self._connection.execute(SELECT_TABLE_NAMES["postgresql"]).fetchall()
+        return {name for (name,) in found}
+
+    def _has_column(self, table: str, column: str) -> bool:
+        """Return whether a table of this database has a column."""
+        with _translate_errors(f"table {table}"):
+            return bool(self._connection.execute(_SELECT_COLUMN, (table, column)).fetchall())
+
+    def read_schema(self) -> tuple[int, set[str]]:
+        """Return the version of the tables and their names."""
+        tables = self.table_names()
+        return read_version(sql_runner(self._connection), tables, "the database"), tables
 
     def _read(self, query: Query, params: Sequence[Any] = ()) -> Iterator[list[StoredRow]]:
         self._connection.set_deadline(READ_TIMEOUT_SECONDS)
@@ -95,6 +116,12 @@ class PostgresRows(LogRows):
             while chunk := cursor.fetchmany(FETCH_ROWS):
                 yield chunk
                 self._connection.set_deadline(READ_TIMEOUT_SECONDS)
+
+
+_SELECT_COLUMN: Final = (
+    "SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema()"
+    " AND table_name = %s AND column_name = %s"
+)
 
 
 @contextmanager

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from threedice.db.schema import IDENTITY_TABLE_PREFIX, VERSION_TABLE
+from threedice.log.stores import schema
+from threedice.log.stores.schema import ADDED_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from threedice.db.schema import Definitions
     from threedice.log.records import StoredRow
-    from threedice.log.stores.schema import Table
+    from threedice.log.stores.schema import DatabaseTable
 
     SnapshotOpener = Callable[[], AbstractContextManager["LogRows"]]
     """Function that opens a snapshot; it can be pickled, to read the same rows elsewhere."""
@@ -34,6 +39,12 @@ class Query(NamedTuple):
 
 
 _ENTRY_STREAMS: Final = Query("entries", ["stream"], "GROUP BY stream")
+_ENTRY_TIMES: Final = Query(
+    "entries", ["at"], "WHERE stream = ? AND version IN (?, ?) ORDER BY version"
+)
+_NEWEST_CHECKPOINTS: Final = Query(
+    "checkpoints", schema.checkpoints.columns, "ORDER BY number DESC"
+)
 _PROJECTED_STREAMS: Final = Query("lines", ["view", "stream"], "GROUP BY view, stream")
 _PROJECTION_LINES: Final = Query(
     "lines",
@@ -44,6 +55,9 @@ _PROJECTION_LINES: Final = Query(
 
 class LogRows(ABC):
     """The rows of a log in one snapshot of a database."""
+
+    NO_BYTES_SQL: ClassVar[str]
+    """SQL expression for an empty value of bytes."""
 
     @abstractmethod
     def shared(self) -> AbstractContextManager[SnapshotOpener | None]:
@@ -56,6 +70,14 @@ class LogRows(ABC):
     def find_damage(self) -> Iterator[str]:
         """Yield the damage found in the database itself: in its files and its definitions."""
 
+    @abstractmethod
+    def read_schema(self) -> tuple[int, set[str]]:
+        """Return the version of the tables and their names."""
+
+    @abstractmethod
+    def table_names(self) -> set[str]:
+        """Return the names of all tables."""
+
     def find_unread_entries(self, read_count: int) -> Iterator[str]:  # noqa: ARG002
         """Yield a finding if the store holds more entries than the `read_count` that were read."""
         yield from ()
@@ -64,8 +86,22 @@ class LogRows(ABC):
     def _read(self, query: Query, params: Sequence[Any] = ()) -> Iterator[list[StoredRow]]:
         """Yield the rows of a query."""
 
+    @abstractmethod
+    def _has_column(self, table: str, column: str) -> bool:
+        """Return whether a table of this database has a column."""
+
+    def _columns(self, table: DatabaseTable) -> list[str]:
+        """Return what to select for the columns of a table, some of which may not exist yet."""
+        added = ADDED_COLUMNS.get(table.name, ())
+        missing = {column for column in added if not self._has_column(table.name, column)}
+        return [self.NO_BYTES_SQL if name in missing else name for name in table.columns]
+
+    def select(self, query: Query, params: Sequence[Any] = ()) -> list[StoredRow]:
+        """Return the rows of a query."""
+        return list(chain.from_iterable(self._read(query, params)))
+
     def chunks(
-        self, table: Table, streams: Sequence[str] | None = None
+        self, table: DatabaseTable, streams: Sequence[str] | None = None
     ) -> Iterator[list[StoredRow]]:
         """Yield the rows of a table in primary key order, all or those of some streams."""
         if streams is None:
@@ -74,13 +110,27 @@ class LogRows(ABC):
             for stream in sorted(streams):
                 yield from self._read(self._select(table, "stream = ?"), (stream,))
 
-    def chunks_unordered(self, table: Table) -> Iterator[list[StoredRow]]:
+    def chunks_unordered(self, table: DatabaseTable) -> Iterator[list[StoredRow]]:
         """Yield the rows of a table in the order that is fastest to read."""
-        return self._read(Query(table.name, table.columns))
+        return self._read(Query(table.name, self._columns(table)))
+
+    def newest_checkpoints(self) -> Iterator[StoredRow]:
+        """Yield the checkpoints, the last one first."""
+        return chain.from_iterable(self._read(_NEWEST_CHECKPOINTS))
+
+    def checkpoints_after(self, number: int) -> Iterator[list[StoredRow]]:
+        """Yield the checkpoints after a number in order."""
+        return self._read(self._select(schema.checkpoints, "number > ?"), (number,))
 
     def entry_streams(self) -> set[Any]:
         """Return the streams that have entries."""
         return {stream for (stream,) in chain.from_iterable(self._read(_ENTRY_STREAMS))}
+
+    def entry_times(self, stream: str, first: int, last: int) -> list[Any]:
+        """Return the times of two entries of a stream, or of one if they are the same."""
+        return [
+            at for (at,) in chain.from_iterable(self._read(_ENTRY_TIMES, (stream, first, last)))
+        ]
 
     def projected_streams(self) -> set[StoredRow]:
         """Return the pairs of view and stream that have lines."""
@@ -90,7 +140,28 @@ class LogRows(ABC):
         """Yield the lines of a view and stream: subject, version, place, time and data."""
         return self._read(_PROJECTION_LINES, (view, stream))
 
-    def _select(self, table: Table, condition: str = "") -> Query:
+    def _select(self, table: DatabaseTable, condition: str = "") -> Query:
         """Return the query for the rows of a table in primary key order."""
         where = f"WHERE {condition} " if condition else ""
-        return Query(table.name, table.columns, f"{where}ORDER BY {', '.join(table.key)}")
+        return Query(table.name, self._columns(table), f"{where}ORDER BY {', '.join(table.key)}")
+
+
+def compare_definitions(
+    actual: Definitions, expected: Definitions, tables: set[str]
+) -> Iterator[str]:
+    """Yield the definitions that differ from those of this program for the same version."""
+    if VERSION_TABLE not in tables:  # a database written before there was one, or a copy
+        has_identity = any(name.startswith(IDENTITY_TABLE_PREFIX) for name in tables)
+        expected = {
+            key: (table, definition)
+            for key, (table, definition) in expected.items()
+            if table != VERSION_TABLE
+            and (has_identity or not table.startswith(IDENTITY_TABLE_PREFIX))
+        }
+    for name, kind in sorted(actual.keys() | expected.keys(), key=repr):
+        if (name, kind) not in expected:
+            yield f"{kind} {name} is not defined by this program"
+        elif (name, kind) not in actual:
+            yield f"{kind} {name} is not defined"
+        elif actual[name, kind] != expected[name, kind]:
+            yield f"{kind} {name} differs from this program's definition"

@@ -5,8 +5,7 @@ Other processes may read the file and make small changes meanwhile.
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -14,15 +13,16 @@ import msgspec
 from msgspec.structs import astuple
 
 from threedice.db.sqlite import SqliteDatabase
-from threedice.errors import TamperedData
-from threedice.log.conflicts import check_proposals, resolve_batch
+from threedice.errors import StoreFailed, TamperedData
+from threedice.log.conflicts import concerned_streams, resolve_batch
 from threedice.log.records import decode_answers, decode_heads
 from threedice.log.store import Store
-from threedice.log.stores.files import acquire_serving_lock, drop_cached_pages, is_served
+from threedice.log.stores.files import ServingLock, drop_cached_pages, is_served
 from threedice.log.stores.schema import ANSWER_COLUMNS, ENTRY_COLUMNS
-from threedice.log.stores.sqlite_rows import open_sqlite_rows
+from threedice.log.stores.sqlite_rows import open_house_file, open_sqlite_rows
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
@@ -47,14 +47,17 @@ class SqliteStore(Store):
         *,
         serving: bool = False,
         tables: TablePolicy | None = None,
-        open_database: Callable[[str | os.PathLike[str] | None], SqliteDatabase] = SqliteDatabase,
+        read_only: bool = False,
+        open_database: Callable[..., SqliteDatabase] = SqliteDatabase,
     ) -> None:
-        self.path = Path(path or ":memory:")
-        self._serving_lock = acquire_serving_lock(self.path) if serving else None
+        self.path, self._is_read_only = Path(path or ":memory:"), read_only
+        self._serving_lock = ServingLock(self.path) if serving else None
         try:
-            if path is not None and self.is_sole_server():
+            if path is not None and not read_only and self.is_sole_server():
                 self._drop_cached_pages()
-            self._database = open_database(path)
+            self._database = open_database(
+                path, create=tables not in ("require", "read"), read_only=read_only
+            )
         except BaseException:
             self._release_serving_lock()
             raise
@@ -63,31 +66,30 @@ class SqliteStore(Store):
             if serving:
                 # Before anything is written: the log that a crash left may end within a sector,
                 # and a power cut while that sector is written again would tear what is in it.
-                self._database.checkpoint_wal("TRUNCATE")
-            policy = tables or ("migrate" if serving else "create")
+                self._database.forget_failure()
+            policy = tables or ("migrate" if serving else "read" if read_only else "create")
             self._database.prepare_tables(policy, needed="streams")
             if serving and self._query("SELECT 1 FROM leases LIMIT 1"):
                 # Their holders are gone; if the clock was set back, the leases would not expire.
                 self._transact(lambda run: run("DELETE FROM leases"))
         except BaseException:
-            self.close()
+            with suppress(StoreFailed):
+                self.close()
             raise
 
-    def write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        """Write a batch in one durable transaction; each proposal completely or not at all."""
-        check_proposals(proposals)
+    def _write(self, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
+        """Write a batch of valid proposals."""
         self._database.rows_since_checkpoint += len(proposals)
         return self._transact(lambda run: self._write_batch(run, proposals))
 
     def _write_batch(self, run: SqlRunner, proposals: Sequence[Proposal]) -> list[ProposalOutcome]:
-        streams = {append.stream for proposal in proposals for append in proposal.appends}
         keys = [(proposal.account, proposal.key) for proposal in proposals]
-        heads = run(_FIND_HEADS, (_encode(streams).decode(),))
+        heads = run(_FIND_HEADS, (_encode(concerned_streams(proposals)).decode(),))
         answers = run(_FIND_ANSWERS, (_encode(keys).decode(),))
         batch = resolve_batch(proposals, decode_heads(heads), decode_answers(answers))
         insert = self._database.writers[0].executemany
         insert(_ADD_ENTRIES, [astuple(entry) for entry in batch.entries])
-        insert(_SET_HEADS, [(name, head.version, head.hash) for name, head in batch.heads.items()])
+        insert(_SET_HEADS, self._head_rows(batch.heads))
         insert(_ADD_ANSWERS, batch.answers)
         if batch.games:
             insert(_ADD_GAMES, [*batch.games.items()])
@@ -116,7 +118,7 @@ class SqliteStore(Store):
 
     def open_rows(self) -> AbstractContextManager[LogRows]:
         """Open a snapshot of the rows in the file."""
-        return open_sqlite_rows(self.path)
+        return open_house_file(self.path) if self._is_read_only else open_sqlite_rows(self.path)
 
     @contextmanager
     def recovery_lock(self) -> Iterator[bool]:
@@ -127,15 +129,22 @@ class SqliteStore(Store):
         """Return whether no other process serves this file."""
         return self._serving_lock is not None or not is_served(self.path)
 
+    def check_storage(self) -> None:
+        """Check the database file, and that no other process serves it."""
+        if self._serving_lock is not None:
+            self._serving_lock.renew()
+        super().check_storage()
+
     def close(self) -> None:
         """Close all connections and release the serving lock."""
-        with self._database.write_lock:
+        try:
             self._database.close()
+        finally:
             self._release_serving_lock()
 
     def _release_serving_lock(self) -> None:
         if self._serving_lock is not None:
-            os.close(self._serving_lock)
+            self._serving_lock.close()
             self._serving_lock = None
 
     def _drop_cached_pages(self) -> None:
@@ -166,8 +175,9 @@ _ADD_ANSWERS: Final = f"INSERT INTO answers ({ANSWER_COLUMNS}) VALUES (?, ?, ?, 
 _ADD_GAMES: Final = "INSERT INTO games (hash, canonical) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 _SET_HEADS: Final = (
-    "INSERT INTO streams (stream, version, hash) VALUES (?, ?, ?)"
-    " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, hash = excluded.hash"
+    "INSERT INTO streams (stream, version, hash, mac) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (stream) DO UPDATE"
+    " SET version = excluded.version, hash = excluded.hash, mac = excluded.mac"
 )
 
 _encode = msgspec.json.Encoder().encode

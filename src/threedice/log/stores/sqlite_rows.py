@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from contextlib import closing, contextmanager
-from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from threedice.db.schema import (
-    IDENTITY_TABLE_PREFIX,
+    SELECT_TABLE_NAMES,
     VERSION_TABLE,
     load_migrations,
     prepare_tables,
+    read_version,
 )
 from threedice.db.sqlite import is_locked, is_undecodable, set_common_pragmas
+from threedice.db.sqlite_reading import IMMUTABLE, READ_ONLY, readable_file, sqlite_uri
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
-from threedice.log.stores.sql_rows import LogRows, Query
+from threedice.log.stores.sql_rows import LogRows, Query, compare_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from threedice.db.schema import Definitions
     from threedice.log.records import StoredRow
-    from threedice.log.stores.schema import Table
+    from threedice.log.stores.schema import DatabaseTable
     from threedice.log.stores.sql_rows import SnapshotOpener
-
-IMMUTABLE: Final = "immutable=1"
-"""How to open a file that nobody changes."""
 
 CHUNK_ROWS: Final = 250
 """Rows read at a time: few, so that they stay in the processor's cache."""
@@ -37,54 +35,33 @@ CHUNK_ROWS: Final = 250
 MMAP_BYTES: Final = 1 << 30
 """Maximum size of the memory map: reading a whole file is a third faster with it."""
 
-IRREPLACEABLE_TABLES: Final = ("streams", "entries", "answers", "games", "checkpoints", "people")
-"""Tables that cannot be rebuilt from others."""
-
+_CHECKED_TABLES: Final = {
+    VERSION_TABLE,
+    *(table.name for table in (*schema.TABLES, *schema.IDENTITY_TABLES)),
+}
 _ENTRIES_INDEX: Final = "sqlite_autoindex_entries_1"
-_LINES_INDEX: Final = "sqlite_autoindex_lines_1"
+_DAMAGED_PAGES: Final = "*** in database main ***\n"
+"""The heading of SQLite's findings about pages; one line follows for each."""
+
 _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 """Errors of the driver; it raises UnicodeDecodeError for a message that is not UTF-8."""
-
-_REFUSING_TRIGGER: Final = re.compile(r"[^;]* BEGIN SELECT RAISE\(ABORT, '[^']*'\); END")
-"""Definition of a trigger that does nothing but abort."""
 
 
 @contextmanager
 def open_house_file(path: Path) -> Iterator[SqliteRows]:
-    """Open a snapshot of a house's file without leaving a trace.
-
-    A file that no process has open is opened as immutable, so that SQLite creates no `-wal` and
-    `-shm` files: the house could not open those if it runs as another user.
-    """
-    path = path.resolve()  # -wal and -shm lie next to the file itself, not to a link
-    idle_fingerprint = _idle_fingerprint(path)
-    with open_sqlite_rows(path, IMMUTABLE if idle_fingerprint else "mode=ro") as rows:
+    """Open a snapshot of a house's file without leaving a trace (see `db.sqlite_reading`)."""
+    with readable_file(path) as (file, mode), open_sqlite_rows(file, mode) as rows:
         rows.require_readable_schema(str(path))
         yield rows
-    if idle_fingerprint and _idle_fingerprint(path) != idle_fingerprint:
-        raise StoreUnavailable(f"a house began to use {path} while it was being read; try again")
-
-
-def _idle_fingerprint(path: Path) -> tuple[int, int, int] | None:
-    """Return inode, size and time of a file, or None if a journal or log may hold more of it."""
-    wal, shm, journal = (
-        path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")
-    )
-    is_empty = wal.exists() and not wal.stat().st_size and not shm.exists()
-    if not path.exists() or journal.exists() or (wal.exists() and not is_empty):
-        return None
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @contextmanager
-def open_sqlite_rows(path: Path, mode: str = "mode=ro") -> Iterator[SqliteRows]:
+def open_sqlite_rows(path: Path, mode: str = READ_ONLY) -> Iterator[SqliteRows]:
     """Open a snapshot of a file, which others may have open unless it is opened as immutable."""
     if path.is_dir():
         raise StoreUnusable(f"{path} is a folder; give the SQLite file in it")
-    uri = f"{path.absolute().as_uri()}?{mode}"
     try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        connection = sqlite3.connect(sqlite_uri(path, mode), uri=True, isolation_level=None)
     except _READ_ERRORS as error:
         raise StoreUnusable(f"{path} cannot be opened: {error}; does it exist?") from error
     with closing(connection):
@@ -99,8 +76,12 @@ def open_sqlite_rows(path: Path, mode: str = "mode=ro") -> Iterator[SqliteRows]:
 
 
 def _lock_writes(path: Path) -> sqlite3.Connection:
-    """Keep everybody from committing to a file until the returned connection is closed."""
-    lock = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
+    """Keep everybody from committing to a file until the returned connection is closed.
+
+    Nothing is written, and another connection of this process is open, so that closing this one
+    checkpoints nothing.
+    """
+    lock = sqlite3.connect(sqlite_uri(path, "mode=rw"), uri=True, isolation_level=None)
     try:
         set_common_pragmas(lock)
         lock.execute("BEGIN IMMEDIATE")
@@ -111,14 +92,13 @@ def _lock_writes(path: Path) -> sqlite3.Connection:
 
 
 _SELECT_DEFINITIONS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-_COUNT_FRACTIONS: Final = (
-    "SELECT count(*) FROM lines NOT INDEXED"
-    " WHERE typeof(version) = 'real' OR typeof(place) = 'real' OR typeof(at) = 'real'"
-)
+_SELECT_COLUMN: Final = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
 
 
 class SqliteRows(LogRows):
     """The rows of an SQLite file, read through a connection in a transaction."""
+
+    NO_BYTES_SQL: ClassVar[str] = "zeroblob(0)"
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path | None = None, mode: str = ""
@@ -164,73 +144,82 @@ class SqliteRows(LogRows):
         """Refuse a file that is not a house's database, or whose log has another schema version."""
         try:
             prepare_tables(
-                self._connection.execute, dialect="sqlite", database=database, policy="require"
+                self._connection.execute, dialect="sqlite", database=database, policy="read"
             )
         except _READ_ERRORS as error:
             raise _read_error(database, error) from error
 
-    def find_damage(self) -> Iterator[str]:
-        """Yield the damage that SQLite finds in pages, indexes and types of the verified tables.
+    def read_schema(self) -> tuple[int, set[str]]:
+        """Return the version of the tables and their names."""
+        tables = self.table_names()
+        try:
+            return read_version(self._connection.execute, tables, "the database"), tables
+        except _READ_ERRORS as error:
+            raise _read_error("the database", error) from error
 
-        Derived tables are compared row by row elsewhere, which finds more, except for two things
-        checked here: the indexes of `lines` must be complete, and its numbers must be integers, as
-        a real number would compare as equal. Entries are read through their index, and only where
-        it points to the right row, so `find_unread_entries` must complete this check.
+    def find_damage(self) -> Iterator[str]:
+        """Yield the damage that SQLite finds in all pages, also free ones, in indexes and types.
+
+        The rows of most tables are read without their indexes, which other queries use: SQLite
+        looks up every row in each index. Entries are read through their index, and only where it
+        points to the right row, so `find_unread_entries` must complete this check.
         """
         try:
-            yield from self._find_foreign_definitions()
-            for table in IRREPLACEABLE_TABLES:
-                check = "quick_check" if table == "entries" else "integrity_check"
-                for (message,) in self._connection.execute(f"PRAGMA {check}({table})"):
-                    if message != "ok":
-                        yield message
-            for index in (*schema.LINE_INDEXES, _LINES_INDEX):
-                yield from self._compare_index("lines", index, "view")
-            ((fractions,),) = self._connection.execute(_COUNT_FRACTIONS)
-            if fractions:
-                yield f"there are {fractions} lines with a number that is not stored as a whole one"
+            tables = self.table_names()
+            yield from compare_definitions(
+                _read_definitions(self._connection), _own_definitions(self._version()), tables
+            )
+            indexed = sorted(tables & _CHECKED_TABLES - {"entries"})
+            reported = {"ok"}  # the check of the whole file also reports pages of tables
+            for check in ("quick_check", *(f"integrity_check({table})" for table in indexed)):
+                for (message,) in self._connection.execute(f"PRAGMA {check}"):
+                    lines = set(message.removeprefix(_DAMAGED_PAGES).splitlines()) - reported
+                    yield from sorted(lines)
+                    reported |= lines
         except _READ_ERRORS as error:
             yield str(error)
 
-    def _find_foreign_definitions(self) -> Iterator[str]:
-        """Yield definitions in this database that differ from those of this program."""
-        actual = _read_definitions(self._connection)
-        with closing(sqlite3.connect(":memory:")) as reference:
-            for statement in chain.from_iterable(load_migrations("sqlite").values()):
-                reference.execute(statement)
-            expected = _read_definitions(reference)
-        if (VERSION_TABLE, "table") not in actual:  # a database written before there was one
-            del expected[VERSION_TABLE, "table"]
-        for name, kind in sorted(actual.keys() | expected.keys(), key=repr):
-            if (name, kind) not in expected:
-                yield f"{kind} {name} is not defined by this program"
-            elif (name, kind) not in actual:
-                yield f"{kind} {name} is not defined"
-            elif actual[name, kind] != expected[name, kind]:
-                yield f"{kind} {name} differs from this program's definition"
+    def _version(self) -> int:
+        """Return the version of the tables, or the latest one if none is stored."""
+        try:
+            return read_version(self._connection.execute, self.table_names(), "")
+        except StoreUnusable:
+            return max(load_migrations("sqlite"))
+
+    def table_names(self) -> set[str]:
+        """Return the names of all tables."""
+        try:
+            found = self._connection.execute(SELECT_TABLE_NAMES["sqlite"]).fetchall()
+        except _READ_ERRORS as error:
+            raise _read_error("the database", error) from error
+        return {str(name) for (name,) in found}
+
+    def _has_column(self, table: str, column: str) -> bool:
+        """Return whether a table of this file has a column."""
+        try:
+            found = self._connection.execute(_SELECT_COLUMN, (table, column)).fetchall()
+        except _READ_ERRORS as error:
+            raise _read_error(f"table {table}", error) from error
+        return bool(found)
 
     def find_unread_entries(self, read_count: int) -> Iterator[str]:
         """Yield a finding if the file holds entries that their index does not lead to."""
-        yield from self._compare_index("entries", _ENTRIES_INDEX, "stream", read_count)
-
-    def _compare_index(
-        self, table: str, index: str, first_column: str, read_count: int | None = None
-    ) -> Iterator[str]:
-        """Yield a finding if an index does not have as many rows as its table."""
         sql = (  # without the condition SQLite could count with any index
-            f"SELECT (SELECT count(*) FROM {table} NOT INDEXED),"
-            f" (SELECT count(*) FROM {table} INDEXED BY {index} WHERE {first_column} >= '')"
+            "SELECT (SELECT count(*) FROM entries NOT INDEXED),"
+            f" (SELECT count(*) FROM entries INDEXED BY {_ENTRIES_INDEX} WHERE stream >= '')"
         )
         try:
             ((rows, indexed),) = self._connection.execute(sql)
         except _READ_ERRORS as error:
-            yield f"{table} cannot be counted: {error}"
+            yield f"entries cannot be counted: {error}"
             return
-        if not rows == indexed == (rows if read_count is None else read_count):
-            reached = "" if read_count is None else f", which leads to {read_count}"
-            yield f"there are {rows} {table}, and {indexed} in their index {index}{reached}"
+        if not rows == indexed == read_count:
+            yield (
+                f"there are {rows} entries, and {indexed} in their index {_ENTRIES_INDEX},"
+                f" which leads to {read_count}"
+            )
 
-    def _select(self, table: Table, condition: str = "") -> Query:
+    def _select(self, table: DatabaseTable, condition: str = "") -> Query:
         """Read each entry through its index, and only if the index points to the right row."""
         if table.name != "entries":
             return super()._select(table, condition)
@@ -277,20 +266,22 @@ def _with_types(query: Query) -> Query:
     return query._replace(columns=columns)
 
 
-def _read_definitions(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """Return the definitions that concern the log, by name and kind, with single spaces."""
+@cache
+def _own_definitions(version: int) -> Definitions:
+    """Return the definitions of this program for a version of the tables."""
+    with closing(sqlite3.connect(":memory:")) as reference:
+        for number, statements in load_migrations("sqlite").items():
+            for statement in statements if number <= version else ():
+                reference.execute(statement)
+        return _read_definitions(reference)
+
+
+def _read_definitions(connection: sqlite3.Connection) -> Definitions:
+    """Return the definitions of a file, as SQL with single spaces."""
     return {
-        (name, kind): " ".join(str(sql).split())
+        (name, kind): (str(table), " ".join(str(sql).split()))
         for kind, name, table, sql in connection.execute(_SELECT_DEFINITIONS)
-        if not (str(table).startswith(IDENTITY_TABLE_PREFIX) and _is_harmless(kind, str(sql)))
     }
-
-
-def _is_harmless(kind: str, sql: str) -> bool:
-    """Return whether a definition on an identity table cannot change the tables of the log."""
-    return kind in ("table", "index") or (
-        kind == "trigger" and _REFUSING_TRIGGER.fullmatch(sql) is not None
-    )
 
 
 def _decode_value(kind: str, value: Any) -> Any:

@@ -6,7 +6,7 @@ The state directory holds keys, checkpoint files and markers, which must not be 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import psycopg
@@ -14,7 +14,8 @@ from platformdirs import user_data_path
 from psycopg.conninfo import conninfo_to_dict
 
 from threedice.db.urls import MEMORY_URL, SQLITE_PREFIX, find_sqlite_path, is_postgres_url
-from threedice.errors import InvalidInput
+from threedice.errors import InvalidInput, MissingTables, StoreUnusable
+from threedice.log.stores.files import was_served
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.sqlite import SqliteStore
@@ -23,21 +24,31 @@ if TYPE_CHECKING:
     from threedice.db.schema import TablePolicy
     from threedice.log.store import Store
 
+RESTORE_MARK: Final = "restoring"
+"""The file in the state directory while a restore is in progress, and after an interrupted one."""
 
-def open_store(url: str, *, serving: bool = False, tables: TablePolicy | None = None) -> Store:
+
+def open_store(
+    url: str,
+    *,
+    serving: bool = False,
+    tables: TablePolicy | None = None,
+    read_only: bool = False,
+) -> Store:
     """Open the store that a URL names.
 
     Unless `tables` says otherwise, a serving store migrates its tables, and another one creates
-    them if it has none.
+    them if it has none. With `read_only` nothing is written, so that the file of a database may be
+    on read-only media.
     """
     if url == MEMORY_URL:
         return MemoryStore()
     if (path := sqlite_path(url)) is None:
         _parse_postgres_url(url)
-        return PostgresStore(url, serving=serving, tables=tables)
-    if path == sqlite_path(default_url()):
+        return PostgresStore(url, serving=serving, tables="read" if read_only else tables)
+    if path == sqlite_path(default_url()) and not read_only:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SqliteStore(path, serving=serving, tables=tables)
+    return SqliteStore(path, serving=serving, tables=tables, read_only=read_only)
 
 
 def database_exists(url: str) -> bool:
@@ -48,6 +59,38 @@ def database_exists(url: str) -> bool:
     """
     path = sqlite_path(url)
     return path is None or (path.exists() and (path.is_dir() or path.stat().st_size > 0))
+
+
+def refuse_interrupted_restore(url: str, state_dir: Path | None = None) -> None:
+    """Refuse to use what an interrupted restore has left."""
+    if url != MEMORY_URL and (mark := (state_dir or state_directory(url)) / RESTORE_MARK).exists():
+        raise StoreUnusable(
+            "a restore was interrupted here; run the same threedice restore command again"
+            f" ({mark} marks it)"
+        )
+
+
+def refuse_lost_database(url: str, state_dir: Path) -> None:
+    """Refuse to create a new database where a house was served, or a restore interrupted."""
+    refuse_interrupted_restore(url, state_dir)
+    if not was_served(state_dir):
+        return
+    remedy = (
+        "restore a backup with threedice restore. To begin a new house, move that directory away"
+        " first"
+    )
+    if not database_exists(url):
+        raise StoreUnusable(
+            f"the database at {url} is missing, but {state_dir} belongs to a house that was served"
+            f" there; put its file back, or {remedy}"
+        )
+    try:
+        if is_postgres_url(url):
+            open_store(url, read_only=True).close()
+    except MissingTables as error:
+        raise StoreUnusable(
+            f"{error} {state_dir} belongs to a house that was served there; {remedy}"
+        ) from error
 
 
 def sqlite_path(url: str) -> Path | None:

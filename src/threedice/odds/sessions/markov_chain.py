@@ -140,7 +140,7 @@ class FloatPropagator:
     denominator = 1
 
     def __init__(self, session: BettingSession, states: StateSpace) -> None:
-        np = self._np = require_numpy("float64 sessions")
+        np = self._np = require_numpy("a float64 session")
         total_ways = session.spread.total_ways
         edges = [
             (source, target, ways / total_ways)

@@ -151,7 +151,9 @@ def compile_checked(function: KernelFunction) -> KernelFunction:
     return numba.njit(error_model="python")(function)
 
 
-_SOURCE_MODULES = ("generator", "plans", "sessions", "tables", "roll_counts", "compiler")
+_SOURCE_MODULES = (
+    "generator", "plans", "sessions", "tables", "roll_counts", "dice_monitor", "compiler"
+)  # fmt: skip
 
 
 @cache

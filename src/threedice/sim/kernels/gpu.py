@@ -17,6 +17,7 @@ from numba import cuda as numba_cuda
 from numpy import int32, int64, uint32, uint64
 
 from threedice.errors import InvalidInput
+from threedice.extras import require_extra
 from threedice.sim.kernels.compiler import KernelSpec, kernel_names, link
 from threedice.sim.kernels.generator import ROLLS_PER_BLOCK, draw_block, shift_to_next_roll
 from threedice.sim.kernels.plans import LINE_CAPACITY
@@ -126,11 +127,12 @@ def compile_device_inline(function: Any) -> Any:
 
 
 def check_gpu() -> None:
-    """Raise `InvalidInput` if no GPU can be reached."""
+    """Raise `MissingExtra` without the extra, or `InvalidInput` if no GPU can be reached."""
     if not cuda.is_available():
+        require_extra("gpu", "a GPU")
         raise InvalidInput(
-            "no GPU can be reached; install threedice[gpu] on a machine with an NVIDIA GPU and its "
-            "driver, or leave --device gpu out"
+            "no GPU can be reached; use a machine with an NVIDIA GPU and its driver, or leave "
+            "--device gpu out"
         )
 
 

@@ -4,7 +4,7 @@ import { get, Trouble } from "../../../api/client.ts";
 import type { ShiftReportView, TableLine, TableView } from "../../../api/schema.d.ts";
 import { together } from "../shared/figures.ts";
 import type { Figures } from "../shared/figures.ts";
-import { poll } from "../shared/action.svelte.ts";
+import { poll } from "../../../lib/poll.ts";
 
 export interface Tended {
   line: TableLine;

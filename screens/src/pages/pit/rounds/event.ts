@@ -5,7 +5,7 @@ import { money } from "../../../lib/money.ts";
 import { boxName, faceName } from "../../../texts/boxes.ts";
 import { causeName } from "../../../texts/irregularities.ts";
 import { playerName } from "../shared/names.svelte.ts";
-import { textOr } from "../../../texts/texts.ts";
+import { t, textOr } from "../../../texts/texts.ts";
 
 // The fields of any event; the text of each type uses the fields that it has.
 interface Loose {
@@ -25,6 +25,7 @@ interface Loose {
   key?: number;
   cause?: string;
   reason?: string;
+  remedy?: string;
   note?: string;
   irregularity?: string;
   check?: string;
@@ -32,11 +33,11 @@ interface Loose {
   game?: string;
 }
 
-export function eventText(event: Event, game: GameView, currency: string): string {
+export function eventText(event: Event, game: GameView, currency: string, table: string): string {
   const said = event as unknown as Loose;
   const bets = Array.isArray(said.bets) ? said.bets : [];
   return textOr(`pit.event.${event.type}`, plainly(event.type, whatOf(said, game)), {
-    player: playerName(said.player ?? ""),
+    player: playerName(said.player ?? "", table),
     amount: money(
       amountOf(event.type, said, bets),
       currency,
@@ -65,7 +66,8 @@ function amountOf(type: string, said: Loose, bets: [string, string, number, numb
 function whatOf(said: Loose, game: GameView): string {
   if (said.step) return textOr(`pit.event.step.${said.step}`, said.step);
   if (said.irregularity) return causeName(said.irregularity);
-  if (said.cause && !said.reason) return causeName(said.cause);
+  if (said.cause) return [causeName(said.cause), whatOf({ ...said, cause: "" }, game)].filter(Boolean).join(": ");
+  if (said.remedy === "substitute-procedure") return t("pit.event.substitute-procedure", { reason: said.reason ?? "" });
   if (said.check) return game.conduct.opening?.[said.check]?.what || said.check;
   return said.reason ?? said.note ?? said.game ?? "";
 }

@@ -27,7 +27,7 @@ export function emptyView(table: string, game: GameView, like: TableView): Table
     game: game.id,
     game_hash: game.hash,
     open: true,
-    locked: "",
+    locked: [],
     interrupted: 0,
     betting_since: 0,
     betting_closes: 0,
@@ -56,7 +56,7 @@ export function stepsOf(told: RoundHistory, before: TableView, game: GameView): 
         : view.round
           ? chips(view, game)
           : lying;
-    const dice = view.round?.result ?? view.round?.called ?? diceOf(event) ?? null;
+    const dice = view.round?.called ?? diceOf(event) ?? null;
     return {
       version: entry.version,
       at: entry.at,

@@ -1,4 +1,4 @@
-// Track an action that the user started: running, done, or refused with a reason; and poll.
+// Track an action that the user started: running, done, or refused with a reason.
 
 export class Action {
   busy = $state(false);
@@ -23,23 +23,4 @@ export class Action {
       this.busy = false;
     }
   }
-}
-
-/** Call `look` repeatedly, with a pause after each call; return a function that stops it. */
-export function poll(look: () => Promise<unknown>, seconds: number): () => void {
-  let timer = 0;
-  let over = false;
-  const turn = async () => {
-    try {
-      await look();
-    } catch {
-      // The server is unreachable or refused; the next call retries.
-    }
-    if (!over) timer = setTimeout(turn, seconds * 1000) as unknown as number;
-  };
-  void turn();
-  return () => {
-    over = true;
-    clearTimeout(timer);
-  };
 }

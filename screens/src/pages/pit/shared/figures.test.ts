@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ShiftReportView } from "../../../api/schema.d.ts";
-import { csv, decimal, judged, together } from "./figures.ts";
+import { csv, judged, together } from "./figures.ts";
 
 const REPORT = {
   rounds: 10,
@@ -45,14 +45,6 @@ test.each([
 
 test("a table without bets is not judged", () => {
   expect(judged(together([{ ...REPORT, turnover: 0 }]))).toBe("none");
-});
-
-test.each([
-  [12_345, 2, "123.45"],
-  [-5, 2, "-0.05"],
-  [7, 0, "7"],
-])("%i with %i decimals is written %s", (amount, digits, text) => {
-  expect(decimal(amount, digits)).toBe(text);
 });
 
 test("a table's name is quoted in CSV, and is never a formula", () => {

@@ -1,6 +1,7 @@
 // Add up shift reports, compare the win with its theoretical value, and export CSV.
 
 import type { ShiftReportView } from "../../../api/schema.d.ts";
+import { cell, csvText, decimal } from "../../../lib/csv.ts";
 import { approximate, fraction, NOTHING, plus, rounded } from "./fraction.ts";
 
 /** The figures of one or several tables; amounts are from the house's side, in minor units. */
@@ -105,18 +106,5 @@ export function csv(rows: readonly Row[], span: Span, digits: number): string {
       hold === null ? "" : hold.toFixed(2),
     ].join(",");
   });
-  return [COLUMNS.join(","), ...lines, ""].join("\r\n");
-}
-
-/** Escape a text, so that no spreadsheet evaluates it as a formula. */
-function cell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
-}
-
-/** Format 12345 with two digits as "123.45". */
-export function decimal(amount: number, digits: number): string {
-  const text = String(Math.abs(amount)).padStart(digits + 1, "0");
-  const whole = digits ? `${text.slice(0, -digits)}.${text.slice(-digits)}` : text;
-  return amount < 0 ? `-${whole}` : whole;
+  return csvText(COLUMNS, lines);
 }

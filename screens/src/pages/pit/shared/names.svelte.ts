@@ -1,38 +1,25 @@
-// Resolve ids to names and cache them. The log has only ids; names are stored separately, for users who may see
-// them.
+// Name the people of a log, which has only ids. Names are stored separately, for users who may see them.
 
 import { get } from "../../../api/client.ts";
+import { nameOf } from "../../../lib/people.ts";
+import { lineOf, peopleAt } from "../../../lib/people.svelte.ts";
 import { has } from "../../../lib/session.svelte.ts";
 
 const names = $state<Record<string, string>>({});
-const asked = new Set<string>();
 let everybody: Promise<void> | null = null;
 
-/** Return a player's name, or the beginning of their id until it is loaded. */
-export function playerName(id: string): string {
-  if (!asked.has(id)) {
-    asked.add(id);
-    queueMicrotask(() => void learnPlayer(id));
-  }
-  return names[id] ?? short(id);
+/** Return a player's name: at a table with their seat, elsewhere with their card number. */
+export function playerName(id: string, table = ""): string {
+  if (!id) return "";
+  if (table) return peopleAt(table).label(id);
+  const line = lineOf(id);
+  return line ? [nameOf(line), line.card].filter(Boolean).join(" · ") : "…";
 }
 
 /** Return the name of a member of staff, if the user may see it, or the beginning of their id. */
 export function staffName(id: string): string {
   if (has("pit-manager", "shift-manager", "auditor", "administrator")) everybody ??= learnStaff();
   return names[id] ?? short(id);
-}
-
-export function learned(id: string, name: string): void {
-  names[id] = name;
-}
-
-async function learnPlayer(id: string): Promise<void> {
-  try {
-    names[id] = (await get("/api/accounts/{player}/person", { at: { player: id }, background: true })).name;
-  } catch {
-    // The player has no name.
-  }
 }
 
 async function learnStaff(): Promise<void> {

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+
+import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
+import { choosesRounds, concerned, inTime, seconds, waitsForVoid } from "./reporting.ts";
+
+const rule = (changes: Partial<Irregularity>) =>
+  ({ consequence: "void-round", clause: "5.5", caused_by: "tumble", ...changes }) as Irregularity;
+
+const view = (done: string[] | null, last = 1, called: number[] | null = null): TableView =>
+  ({ rounds: 2, last_settled: last, round: done && { number: 2, done, called, known: [] } }) as unknown as TableView;
+
+test("a report before the dice are tumbled concerns the last settled round", () => {
+  expect(concerned(rule({}), view(["open-betting"]))).toEqual([1]);
+  expect(concerned(rule({}), view(["open-betting", "tumble"], 0))).toEqual([2]);
+  expect(concerned(rule({}), view(["open-betting"], 0))).toEqual([2]);
+});
+
+test("a report after the call or the last payment needs a supervisor", () => {
+  expect(seconds(rule({}), view(["tumble"], 0), [2])).toEqual([]);
+  expect(seconds(rule({}), view(["tumble", "call-result"], 0, [1, 2, 3]), [2])).toContain("supervisor");
+  expect(seconds(rule({}), view(null), [1])).toContain("supervisor");
+});
+
+test.each([
+  ["last-payment", false, false],
+  ["next-round", true, false],
+  ["next-throw", true, true],
+  ["always", true, true],
+] as const)("a cause found until %s voids the last settled round in time", (found_until, between, betting) => {
+  expect(inTime(rule({ found_until }), view(null), [1])).toBe(between);
+  expect(inTime(rule({ found_until }), view(["open-betting"]), [1])).toBe(betting);
+});
+
+test("a throw is not repeated before it is made", () => {
+  const again = rule({ consequence: "throw-again", caused_by: "throw" });
+  expect(inTime(again, view(["close-betting"], 0), [2])).toBe(false);
+  expect(inTime(again, view(["close-betting", "throw"], 0), [2])).toBe(true);
+});
+
+test("equipment that fails between rounds locks the table, and voids a round only if one is chosen", () => {
+  const fault = rule({ locks_table: true, found_until: "always" });
+  expect(concerned(fault, view(null))).toEqual([]);
+  expect(concerned(fault, view(["tumble"]))).toEqual([2]);
+  expect(inTime(fault, view(null), [])).toBe(true);
+  expect(inTime(fault, view(["tumble"]), [])).toBe(false);
+  expect(seconds(fault, view(null), [])).toEqual([]);
+  expect(seconds(fault, view(null), [1])).toContain("supervisor");
+  const untilNext = rule({ locks_table: true, found_until: "next-round" });
+  expect(choosesRounds(untilNext)).toBe(true);
+  expect([inTime(untilNext, view(null), [1]), inTime(untilNext, view(null, 2), [1])]).toEqual([true, false]);
+});
+
+test.each([
+  ["last-payment", [2], true],
+  ["last-payment", [1], false],
+  ["next-round", [2], false],
+] as const)("payment waits for a request by a cause found until %s in round %j: %s", (found_until, rounds, waits) => {
+  const irregularities = { "dice-not-flat": rule({ found_until }) };
+  const game = { conduct: { irregularities } } as unknown as GameView;
+  const command = { type: "Report", irregularity: "dice-not-flat", rounds };
+  const requests = [{ command: { type: "SetLimits" } }, { command }] as unknown as RequestView[];
+  expect(waitsForVoid(game, view(["collect-losers"]), requests)).toBe(waits);
+});

@@ -1,0 +1,43 @@
+"""The optional parts of the package: the modules that each extra brings, and a check for them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Final, Literal
+
+from threedice.errors import MissingExtra
+
+ExtraName = Literal["house", "sim", "cluster", "gpu"]
+
+EXTRA_MODULES: Final[dict[ExtraName, tuple[str, ...]]] = {
+    "house": (
+        "argon2",
+        "cryptography",
+        "httptools",
+        "litestar",
+        "platformdirs",
+        "prometheus_client",
+        "psycopg",
+        "psycopg_pool",
+        "pyotp",
+        "pyrage",
+        "tzdata",
+        "uvicorn",
+        "websockets",
+        "zxcvbn",
+    ),
+    "sim": ("numba", "numpy"),
+    "cluster": ("dask", "distributed", "numba", "numpy"),
+    "gpu": ("numba_cuda", "numba", "numpy"),
+}
+"""The modules without which an extra counts as missing; uvloop is not among them, because the
+server also runs on asyncio's own event loop."""
+
+
+def require_extra(extra: ExtraName, subject: str) -> None:
+    """Raise `MissingExtra` if a module of an extra is not installed.
+
+    `subject` is the command, package or function that needs the extra.
+    """
+    if any(find_spec(module) is None for module in EXTRA_MODULES[extra]):
+        raise MissingExtra(subject, extra)
