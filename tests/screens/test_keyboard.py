@@ -32,6 +32,13 @@ BUTTONS_WITHOUT_KEY = """() => {
 }"""
 """The acts on the dealer's page that no key reaches, or whose key is not shown."""
 
+ESCAPE_THEN_KEY = """async (key) => {
+  document.querySelector("dialog").dispatchEvent(new Event("cancel"));
+  while (document.querySelector("dialog")) await Promise.resolve();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+}"""
+"""Closes the open dialog, and presses a key before the browser fires the dialog's close event."""
+
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
@@ -126,6 +133,19 @@ def test_dialog_of_the_dealer_opens_by_its_key_at_its_first_field_and_returns_th
     press(page, "Escape")
 
     expect(button).to_be_focused()
+
+
+def test_key_pressed_right_after_escape_opens_the_next_dialog(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("dealer", "/deal/lights")
+    expect(page.get_by_test_id("next")).to_be_enabled()
+    press(page, "m")
+    expect(page.get_by_role("dialog", name="Table")).to_be_visible()
+
+    page.evaluate(ESCAPE_THEN_KEY, "q")
+
+    expect(page.get_by_role("dialog", name="Equipment")).to_be_visible()
 
 
 def test_dealer_seats_a_player_by_keys_alone(house: House, new_user: NewUser) -> None:
