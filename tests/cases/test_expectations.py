@@ -247,3 +247,18 @@ def test_status_of_a_round_is_expected() -> None:
              "round 2 is void", DAMAGED, "round 1 is void", "ann has 500")  # fmt: skip
 
     assert differences(*lines) == []
+
+
+@pytest.mark.parametrize("line", ["supervisor tests 1 3 6 with bigg dark", "dark lamps: bigg"])
+def test_lamp_that_the_layout_does_not_have_is_an_error(line: str) -> None:
+    (difference,) = differences(
+        "close the table", "supervisor starts a test", line, game=NEW_ZEALAND
+    )
+
+    assert f"no lamp on {NEW_ZEALAND} 'bigg'; did you mean" in difference
+
+
+def test_difference_in_lamps_lists_their_names() -> None:
+    (difference,) = differences("dark lamps: small, big")
+
+    assert difference.endswith("dark lamps: none, expected big, small")

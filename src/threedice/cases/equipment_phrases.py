@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
 
-from threedice.cases.language import Phrase, build, send
+from threedice.cases.language import Phrase, build, require_known_lamps, send
 from threedice.table import commands
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def _register_dice(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand
 def _test_result(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
     """Enter a result in test mode; the lamps of its winning areas are lit, but for the faults."""
     game, dark, stray = context.game, fields.pop("dark", ()), fields.pop("stray", ())
+    require_known_lamps(context, dark)
     keys = fields.pop("keys")
     is_result = len(keys) >= 3 and all(key in range(1, 7) for key in keys)
     boxes = game.winning((keys[-3], keys[-2], keys[-1])) if is_result else ()

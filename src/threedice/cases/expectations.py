@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from threedice.cases.language import ExpectationFailed, Phrase
+from threedice.cases.language import ExpectationFailed, Phrase, require_known_lamps
 from threedice.errors import UnknownName
 from threedice.rulebook.source import iter_leaves, read_rulebook, shipped_ids
 from threedice.table import events
@@ -17,7 +17,7 @@ from threedice.table.rules import require_box, resolve_spot
 from threedice.table.settlement import stakes_on_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from threedice.cases.language import CaseContext, Fields, PhraseHandler
 
@@ -242,8 +242,13 @@ def _check_condition(context: CaseContext, fields: Fields) -> None:
 def _check_lamps(context: CaseContext, fields: Fields) -> None:
     equipment = context.state.equipment
     lamps = equipment.dark if fields["what"] == "dark" else equipment.stray
-    expected = sorted(set(fields["lamps"]) - {"none"})
-    _expect_equal(f"{fields['what']} lamps:", sorted(lamps), expected)
+    expected = set(fields["lamps"]) - {"none"}
+    require_known_lamps(context, sorted(expected))
+    _expect_equal(f"{fields['what']} lamps:", _list_names(lamps), _list_names(expected))
+
+
+def _list_names(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
 
 
 def _quote(texts: list[str]) -> str:

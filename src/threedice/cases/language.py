@@ -172,6 +172,14 @@ def _parse_irregularity(text: str, _context: CaseContext) -> str:
     return text
 
 
+def require_known_lamps(context: CaseContext, lamps: Iterable[str]) -> None:
+    """Raise UnknownName for a lamp that the layout does not have."""
+    game = context.game
+    for lamp in lamps:
+        if lamp not in game.lamps:
+            raise UnknownName(f"lamp on {game.id}", lamp, game.lamps)
+
+
 def _parse_differential(text: str, _context: CaseContext) -> int | dict[str, int]:
     if text.isdigit():
         return int(text)
