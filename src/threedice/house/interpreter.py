@@ -7,10 +7,10 @@ because connections do leave cycles: collecting 200,000 new objects at once stop
 fifth of a second.
 
 Thread switching: the writer thread needs the GIL for a moment before and after each statement, and
-waits for the switch interval each time that the event loop or a query is busy. So a serving process
-uses a shorter interval than Python's five milliseconds. While there are many queries or slow ones,
-it is shorter still, because a bet would wait up to 0.2 seconds behind them. With bets alone that
-would cost a quarter of the throughput (benchmarks/query_flood.py, benchmarks/over_http.py).
+waits for the switch interval each time that the event loop or a query is busy. Python's five
+milliseconds are right for bets alone: one millisecond costs 6 % of the bets per second. While there
+are many queries or slow ones, the interval is a fiftieth of that, because a bet would wait up to
+0.2 seconds behind them (benchmarks/query_flood.py, benchmarks/over_http.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GC_THRESHOLDS = (20_000, 10, 1_000)
-SWITCH_INTERVAL_SECONDS = 0.001
 QUERY_SWITCH_INTERVAL_SECONDS = 0.0001
 
 
@@ -50,7 +49,6 @@ def serving_settings() -> Iterator[None]:
     with _SavedSettings.lock:
         if not _SavedSettings.serving_count:
             _SavedSettings.switch_interval = sys.getswitchinterval()
-            sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
         _SavedSettings.serving_count += 1
     try:
         with reduced_gc():
@@ -86,7 +84,7 @@ def end_quick_switching() -> None:
     with _SavedSettings.lock:
         _SavedSettings.query_count = max(_SavedSettings.query_count - 1, 0)
         if _SavedSettings.serving_count and not _SavedSettings.query_count:
-            sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+            sys.setswitchinterval(_SavedSettings.switch_interval)
 
 
 @contextmanager
