@@ -263,6 +263,20 @@ async def test_chips_on_the_line_are_rejected_after_the_call_on_request(house: H
     assert judged["approved_by"] == {"id": house.id("pit-manager"), "role": "pit-manager"}
 
 
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.4.2")
+async def test_round_whose_dice_lie_open_is_abandoned_on_request(house: HouseApp) -> None:
+    await seat_players(house)
+    house.assign("dealer")
+    house.assign("supervisor")
+    await People(house.handler).play("close betting", "tumbles 3 times", "uncover the dice")
+    abandon = {"type": "AbandonRound", "reason": "a sleeve swept the dice away"}
+    assert problem_code(await house.send("dealer", abandon)) == "role/second-person"
+
+    approved = await house.approve("supervisor", await house.request("dealer", abandon))
+    (voided,) = approved.json()["events"]
+    assert (voided["type"], voided["approved_by"]["id"]) == ("RoundVoided", house.id("supervisor"))
+
+
 @pytest.mark.clause("nz-tai-sai-2008 4.9")
 async def test_chips_without_a_recorded_move_are_put_back_after_the_call_on_request(
     house: HouseApp,
@@ -328,12 +342,15 @@ async def play_on(house: HouseApp) -> None:
     await people.play("close betting", "tumbles 3 times", "uncover the dice", "call 6 6 4")
 
 
-@pytest.mark.parametrize("command", ["AmendResult", "JudgeLine", "PutBack", "Report"])
+@pytest.mark.parametrize(
+    "command", ["AbandonRound", "AmendResult", "JudgeLine", "PutBack", "Report"]
+)
 async def test_request_of_an_earlier_round_is_not_executed_in_a_later_one(
     house_after_call: HouseApp, command: str
 ) -> None:
     house = house_after_call
     commands: dict[str, dict[str, Any]] = {
+        "AbandonRound": {"type": "AbandonRound", "reason": "the dice are lost"},
         "AmendResult": AMEND,
         "JudgeLine": {
             "type": "JudgeLine", "player": house.id("player"), "box": "big", "amount": 100,

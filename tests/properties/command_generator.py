@@ -110,7 +110,8 @@ class CommandGenerator(EquipmentCommands):
                                      approved_by=random.choice([second, supervisor])),
             lambda: commands.CorrectBet(by=dealer, round=random.choice(settled), player=player,
                                      amount=-5, reason="paid wrongly", approved_by=supervisor),
-            lambda: commands.AbandonRound(by=by, reason="the dice are lost"),
+            lambda: commands.AbandonRound(by=by, reason="the dice are lost",
+                                       approved_by=random.choice([second, supervisor])),
             lambda: commands.MakeRuling(by=random.choice([by, manager, manager]), player=player,
                                      amount=random.choice([0, 0, 5, -5000]), reason="as seen"),
         ]  # fmt: skip
@@ -293,6 +294,9 @@ class CommandGenerator(EquipmentCommands):
         makers.append(lambda: commands.Report(by=dealer, irregularity="interruption", known=[9]))
         reason = random.choice(["the dice are lost", " "])
         makers.append(lambda: commands.AbandonRound(by=dealer, reason=reason))
+        makers.append(
+            lambda: commands.AbandonRound(by=dealer, reason=reason, approved_by=supervisor)
+        )
         if current.bets and "bet-on-line" in self.game.facts.irregularities:
             lined = random.choice(list(current.bets))
             owner = random.choice([*current.bets[lined], self.player()])

@@ -149,9 +149,43 @@ def test_round_with_one_unknowable_die_can_be_abandoned() -> None:
                "uncover the dice", "dealer reports interruption knowing 6 5")  # fmt: skip
     assert table.state.round is not None
 
-    table.send(commands.AbandonRound(by=DEALER, reason="the third die was knocked off the table"))
+    (voided,) = table.play("dealer abandons the round with supervisor: the third die is gone")
 
+    assert isinstance(voided, events.RoundVoided)
+    assert voided.approved_by is not None
     assert table.stack("ann") == 2000
+
+
+@pytest.mark.parametrize(
+    ("game", "lines"),
+    [
+        ("sg-rws-tai-sai-v6/a", ["open betting", "dealer abandons the round: no dice"]),
+        (
+            "sg-rws-tai-sai-v6/a",
+            ["open betting", "tumbles 3 times", "dealer abandons the round: no power"],
+        ),
+        (
+            "nz-tai-sai-2008/1",
+            ["open betting", "close betting", "dealer abandons the spin: no power"],
+        ),
+    ],
+)
+def test_round_without_visible_dice_is_abandoned_by_one_person(game: str, lines: list[str]) -> None:
+    table = Table(game)
+
+    (voided,) = [each for each in table.play(*lines) if isinstance(each, events.RoundVoided)]
+
+    assert voided.approved_by is None
+
+
+def test_person_who_approves_abandoning_a_round_without_visible_dice_is_recorded() -> None:
+    table = Table()
+
+    (*_, voided) = table.play("open betting", "dealer abandons the round with supervisor: no dice")
+
+    assert isinstance(voided, events.RoundVoided)
+    assert voided.approved_by is not None
+    assert voided.approved_by.role == "supervisor"
 
 
 def test_abandoning_a_round_locks_the_table_where_an_interruption_does() -> None:

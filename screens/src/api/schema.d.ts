@@ -1893,7 +1893,7 @@ export interface components {
          * RoundVoided
          * @description A round was voided; its bets are returned, or stand for the next round.
          *
-         *         `approved_by` is set if the result had been called, because a second person must then approve.
+         *         `approved_by` is set if the dice lay open or were known and a second person had to approve.
          *         `restored` are collected bets that lie on the layout again, because the bets stand.
          */
         RoundVoided: {
@@ -3091,6 +3091,8 @@ export interface components {
         /**
          * AbandonRound
          * @description Void a round whose outcome can no longer be established.
+         *
+         *         Once dice lie open or are known, that needs a second person.
          */
         AbandonRound: {
             /** @enum {unknown} */
@@ -3298,7 +3300,7 @@ export interface components {
          * @description A command that needs a second person, without that person, and the reason for it.
          */
         RequestForm: {
-            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
+            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
             reason: string;
         };
         /**

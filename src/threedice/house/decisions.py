@@ -29,6 +29,7 @@ from threedice.rulebook.effective import is_in_force
 from threedice.table import commands as table_commands
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
+from threedice.table.irregularities import void_lost_round
 from threedice.table.rules import (
     optional_second_person,
     require_role,
@@ -243,9 +244,10 @@ def decide_interrupted_round(
     if len(known) == 3 and "close-betting" in current.done:
         return (table_events.RoundContinued(known=known, won=[], lost=[]),)
     reason = "the round was interrupted and its dice are not known"
-    return decide_table(
-        game, house_table.table, table_commands.AbandonRound(by=command.by, reason=reason)
+    abandon = table_commands.AbandonRound(
+        by=command.by, reason=reason, approved_by=command.confirmed_by
     )
+    return decide_table(game, house_table.table, abandon)
 
 
 def _require_possible_dice(
@@ -296,11 +298,7 @@ def _decide_recovery(
     if house_table.table.round.called:
         outcome = _apply_interruption_rule(game, house_table)
         return (*outcome, players_notice(house_table, outcome))
-    outcome = decide_table(
-        game,
-        house_table.table,
-        table_commands.AbandonRound(by=HOUSE_DEALER, reason="the dice are lost"),
-    )
+    outcome = tuple(void_lost_round(game, house_table.table, "the dice are lost", HOUSE_DEALER))
     return (house_events.SeedLost(round=number), *outcome, players_notice(house_table, outcome))
 
 

@@ -597,10 +597,21 @@ class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
 
 
 class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
-    """Void a round whose outcome can no longer be established."""
+    """Void a round whose outcome can no longer be established.
 
-    facts = CommandFacts(STAFF, "deal", automatic="house")
+    Once dice lie open or are known, that needs a second person.
+    """
+
+    facts = CommandFacts(
+        STAFF,
+        "deal",
+        second_person="approved_by",
+        alone="by-rulebook",
+        automatic="house",
+        concerns_round=True,
+    )
     reason: LongText
+    approved_by: OptionalActor = msgspec.UNSET
 
 
 class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):

@@ -391,7 +391,7 @@ class ShooterLost(TableEvent, frozen=True, kw_only=True, tag="ShooterLost"):
 class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     """A round was voided; its bets are returned, or stand for the next round.
 
-    `approved_by` is set if the result had been called, because a second person must then approve.
+    `approved_by` is set if the dice lay open or were known and a second person had to approve.
     `restored` are collected bets that lie on the layout again, because the bets stand.
     """
 

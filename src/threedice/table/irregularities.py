@@ -9,6 +9,7 @@ from threedice.table import commands, events
 from threedice.table.debts import amount_set_off
 from threedice.table.equipment.register import fail_piece
 from threedice.table.rules import (
+    are_dice_visible,
     handles,
     optional_second_person,
     refuse,
@@ -224,7 +225,8 @@ def _is_under_cover(game: Game, state: TableState) -> bool:
 def abandon_round(game: Game, state: TableState, command: commands.AbandonRound) -> list[AnyEvent]:
     """Void a round whose dice were lost before they were called, as an interruption does.
 
-    A round with all dice confirmed after an interruption is refused: its result must be called.
+    Once dice lie open or are known, a second person must approve. A round with all dice confirmed
+    after an interruption is refused: its result must be called.
     """
     rule = game.facts.irregularities.get("interruption")
     grounds = rule or game.facts.procedure.void
@@ -233,7 +235,18 @@ def abandon_round(game: Game, state: TableState, command: commands.AbandonRound)
         raise refuse("irregularity/not-now", grounds, irregularity="interruption")
     if not command.reason.strip():
         raise refuse("reason/missing", grounds)
-    voided = void_by_rule(game, state, "interruption", command.by, cause=command.reason)
+    second = optional_second_person(game, command, grounds)
+    if are_dice_visible(game, state.round):
+        second = require_approval(game, command.by, second, grounds)
+    return void_lost_round(game, state, command.reason, command.by, second)
+
+
+def void_lost_round(
+    game: Game, state: TableState, cause: str, by: Actor, approved_by: Actor | None = None
+) -> list[AnyEvent]:
+    """Return the voiding of a round whose dice are lost, and the lock that an interruption sets."""
+    voided = void_by_rule(game, state, "interruption", by, approved_by, cause)
+    rule = game.facts.irregularities.get("interruption")
     return [*voided, *lock_table(state, rule, "interruption")]
 
 

@@ -19,7 +19,7 @@ from threedice.table.limits import TableLimits, check_chips, check_limits, limit
 from threedice.table.rejections import find_rejections, rejects_at_close
 from threedice.table.rules import (
     approver_roles,
-    are_dice_open,
+    are_dice_visible,
     handles,
     optional_second_person,
     refuse,
@@ -92,12 +92,12 @@ def _require_limits(game: Game, chips: list[int], limits: TableLimits) -> None:
 def close_table(game: Game, state: TableState, command: commands.CloseTable) -> list[AnyEvent]:
     """Close the table: void a round without dice, and let all players take their chips.
 
-    Once the dice lie open, the round is played to its end.
+    Once the dice lie open or any is known, the round is played to its end, or abandoned first.
     """
     require_role(command.by, command.facts.roles)
     second = optional_second_person(game, command)
     current, procedure = state.round, game.facts.procedure
-    if current and (current.is_established or are_dice_open(game, current)):
+    if current and are_dice_visible(game, current):
         raise refuse("table/round-open", procedure, unit=procedure.unit)
     voided: list[AnyEvent] = []
     shooter_bet = bool(state.shooter and state.shooter.stake)

@@ -286,14 +286,15 @@ def skipped_steps(game: Game, state: TableState) -> list[StepName]:
     ]
 
 
-def are_dice_open(game: Game, current: Round) -> bool:
-    """Return whether betting has closed and the dice lie open.
+def are_dice_visible(game: Game, current: Round) -> bool:
+    """Return whether betting has closed and the dice lie open, or any is called or known.
 
-    They do once they are uncovered or thrown, or tumbled in a game without a cover.
+    They lie open once they are uncovered or thrown, or tumbled in a game without a cover.
     """
     order = game.facts.procedure.order
     opens = next((step for step in ("uncover", "throw") if step in order), "tumble")
-    return {"close-betting", opens} <= current.done
+    is_known = bool(current.called or current.known)
+    return is_known or {"close-betting", opens} <= current.done
 
 
 def is_in_series(state: TableState) -> bool:
