@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import StakeRange, TableLimits, box_of, uniform_limits
-from threedice.table.rules import remaining_steps, skipped_steps
+from threedice.table.rules import optional_steps, remaining_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,14 +126,13 @@ class LikelyCommands:
     def next_step(self) -> AnyCommand:
         """Return the next step of the procedure."""
         state, procedure = self.state, self.game.facts.procedure
-        done = state.round.done if state.round else set(skipped_steps(self.game, state))
         series = state.shooter is not None and state.shooter.stake > 0
         waiting = [
             step
-            for step in remaining_steps(self.game, done)
+            for step in remaining_steps(self.game, state)
             if not (series and procedure.steps[step].per == "shooter")
         ]
-        if procedure.steps[waiting[0]].optional and self.random.random() < 0.1:
+        if waiting[0] in optional_steps(self.game, state) and self.random.random() < 0.1:
             return self.step_command("collect-losers")
         return self.step_command(waiting[0])
 

@@ -22,9 +22,10 @@ GAMES = {
     "sg": "sg-rws-tai-sai-v6/a",
     "small": "sg-rws-tai-sai-v6/a",
     "owing": "sg-rws-tai-sai-v6/a",
+    "swept": "sg-rws-tai-sai-v6/a",
     "dice": "triple-dice/mat",
     "open": "sg-rws-tai-sai-open-cover-v5/a",
-    **dict.fromkeys(("nz", "asked", "kept", "moved", "called"), "nz-tai-sai-2008/1"),
+    **dict.fromkeys(("nz", "asked", "kept", "moved", "called", "dark"), "nz-tai-sai-2008/1"),
 }
 
 CONTROLS_NOT_WHOLE = """() => [...document.querySelectorAll(".work > .panel button")]
@@ -193,7 +194,7 @@ def test_supervisor_puts_moved_chips_back_and_rejects_chips_on_the_line_with_ano
     supervisor.locator("[data-player] [data-spot=big]").click()
     dialog.get_by_role("button", name="Touches the line: no bet").click()
     dialog.get_by_label("Reason").fill("half outside")
-    dialog.get_by_role("button", name="Ask for approval").click()
+    dialog.get_by_role("button", name="Ask for approval").first.click()
     expect(dialog).to_contain_text("A second person has to approve it")
     (request,) = house.get("/api/requests?table=moved")
     house.client("pit-manager").post(f"/api/requests/{request['id']}/approve", json={"note": ""})
@@ -280,6 +281,50 @@ def test_dealer_goes_on_by_the_dice_without_an_entry_and_after_a_wrong_one(
         screens.dealer.keyboard.press("n")
         expect(screens.dealer.get_by_test_id("round")).to_have_text("Between rounds")
     assert screens.assert_in_sync()["seats"][player]["stack"] == 110_000
+
+
+@pytest.mark.clause("nz-tai-sai-2008 7.3")
+def test_dealer_goes_on_by_the_dice_after_a_power_failure(house: House, new_user: NewUser) -> None:
+    screens = open_screens(house, new_user, "dark")
+    house.pass_checks("dark")
+    player = house.buy_in("dark")
+    house.deal("dark", (6, 5, 4), until="close-betting")
+    house.send("player", "dark", "PlaceBet", player=player, box="big", amount=10_000)
+    house.deal("dark", (6, 5, 4), until="enter-result")
+    wait_for_step(screens.dealer, "call-result")
+    expect(screens.dealer.get_by_test_id("by-the-dice")).to_have_count(0)
+
+    house.send("dealer", "dark", "Report", irregularity="interruption", note="power failure")
+    screens.dealer.get_by_test_id("by-the-dice").click()
+    screens.dealer.keyboard.press("n")
+    expect(screens.dealer.get_by_role("button", name="Pay winners")).to_be_enabled()
+    screens.dealer.keyboard.press("n")
+
+    expect(screens.dealer.get_by_test_id("round")).to_have_text("Between rounds")
+    assert screens.assert_in_sync()["seats"][player]["stack"] == 110_000
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.4.2")
+def test_dealer_asks_for_approval_to_abandon_a_round_whose_dice_lie_open(
+    house: House, new_user: NewUser
+) -> None:
+    screens = open_screens(house, new_user, "swept")
+    house.deal("swept", (6, 5, 4), until="call-result")
+    wait_for_step(screens.dealer, "uncover")
+    screens.dealer.get_by_role("button", name="Table…").click()
+    dialog = screens.dealer.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("a sleeve swept the dice away")
+    dialog.get_by_role("button", name="Abandon the round").click()
+    dialog.get_by_role("button", name="Ask for approval").first.click()
+    expect(dialog.get_by_role("status")).to_contain_text("✓")
+    request = screens.supervisor.get_by_test_id("request")
+    expect(request).to_contain_text("Abandon the round")
+    expect(request).to_contain_text("a sleeve swept the dice away")
+
+    request.get_by_role("button", name="Approve").click()
+
+    expect(screens.supervisor.get_by_test_id("round")).to_have_text("Between rounds")
+    assert screens.assert_in_sync()["round"] is None
 
 
 def test_controls_of_the_next_step_are_whole_in_a_small_window(
@@ -390,7 +435,7 @@ def test_refused_cash_out_of_a_debtor_names_seat_and_amounts_and_offers_approval
         "Seat 1 · player owes 50; only 150 may leave"
     )
     dialog.get_by_label("Reason").fill("their taxi waits")
-    dialog.get_by_role("button", name="Ask for approval").click()
+    dialog.get_by_role("button", name="Ask for approval").first.click()
     expect(dialog.get_by_role("status")).to_contain_text("Asked for")
     page.keyboard.press("Escape")
     expect(chips).to_be_focused()

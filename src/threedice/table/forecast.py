@@ -52,6 +52,6 @@ def _copy(state: TableState) -> TableState:
 
 
 def _decide_step(game: Game, state: TableState, step: StepName) -> tuple[AnyEvent, ...]:
-    state.current.done.update(steps_before(game, step))
+    state.current.done.update(steps_before(game, state, step))
     by = Actor(id="", role=game.facts.procedure.steps[step].by[0])
     return decide(game, state, commands.PLAIN_STEP_COMMANDS[step](by=by))

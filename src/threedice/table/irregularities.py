@@ -45,8 +45,11 @@ def report_irregularity(game: Game, state: TableState, command: commands.Report)
     rule = require_irregularity(game, command.irregularity)
     require_role(command.by, roles_with_stand_ins(game, rule.by or STAFF), rule)
     name, piece = command.irregularity, command.piece
-    failed = fail_piece(game, state, piece, rule, name, command.by) if piece else []
     consequence = _consequence(game, state, command, rule)
+    failed: list[AnyEvent] = []
+    if piece:
+        is_void = any(isinstance(event, events.RoundVoided) for event in consequence)
+        failed = fail_piece(game, state, piece, rule, name, command.by, is_void=is_void)
     return [*consequence, *failed, *lock_table(state, rule, name)]
 
 

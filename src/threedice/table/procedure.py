@@ -22,6 +22,7 @@ from threedice.table.rules import (
     are_dice_visible,
     handles,
     optional_second_person,
+    optional_steps,
     refuse,
     require_approval,
     require_irregularity,
@@ -327,11 +328,11 @@ def amend_result(game: Game, state: TableState, command: commands.AmendResult) -
     allowed = approver_roles(game, command.facts.approvers, rule)
     approvals = None if rule.supervised_by else game.facts.people.approvals
     second = require_second_person(command.by, command.approved_by, allowed, rule, approvals)
-    current, entry = state.round, game.facts.procedure.steps.get("enter-result")
-    needs_entry = entry is None or not entry.optional
-    if current and "enter-result" in current.skipped:
-        needs_entry = False
-    if current is None or (current.result if needs_entry else current.called) is None:
+    current = state.round
+    is_left_out = "enter-result" in optional_steps(game, state) or (
+        current is not None and "enter-result" in current.skipped
+    )
+    if current is None or (current.called if is_left_out else current.result) is None:
         is_called = current is not None and current.called is not None
         raise refuse("dice/not-entered" if is_called else "dice/not-called", rule)
     if "collect-losers" in current.done:
@@ -347,12 +348,12 @@ def amend_result(game: Game, state: TableState, command: commands.AmendResult) -
 def illuminate(game: Game, state: TableState, command: commands.Illuminate) -> list[AnyEvent]:
     """Light the winning areas; a failure changes no payment, but may lock the table.
 
-    The lights follow the entry. Where they are optional, the dealer records that they show nothing
-    or something else, and goes on by the dice.
+    The lights follow the entry. Where they may be left out, the dealer records that they show
+    nothing or something else, and goes on by the dice.
     """
     step = require_step(game, state, command)
     called, entered = state.current.final_result, state.current.result
-    if command.correct or not step.optional:
+    if command.correct or command.step not in optional_steps(game, state):
         if entered is None:
             raise refuse("step/not-now", step, step=command.step, after="enter-result")
         if sorted(entered) != sorted(called):

@@ -209,12 +209,12 @@ def require_step(
         raise refuse("equipment/none", rule, kind=", ".join(rule.equipment))
     if rule.per == "shooter" and is_in_series(state):
         raise refuse("shooter/series", rule)
-    done = state.round.done if state.round else set(skipped_steps(game, state))
+    done = steps_done(game, state)
     if step in done and not may_repeat:
         raise refuse("step/already-done", rule, step=step)
-    if step not in done and step not in remaining_steps(game, done):
+    if step not in done and step not in remaining_steps(game, state):
         raise refuse("step/too-late", rule, step=step)
-    missing = [each for each in steps_before(game, step) if each not in done]
+    missing = [each for each in steps_before(game, state, step) if each not in done]
     if missing:
         raise refuse("step/not-now", rule, step=step, after=missing[0])
     return rule
@@ -247,30 +247,51 @@ def roles_with_stand_ins(game: Game, roles: Iterable[TableRole]) -> list[TableRo
     return [*allowed, *(role for role in seniors if role not in allowed)]
 
 
-def steps_before(game: Game, step: StepName) -> list[StepName]:
+def steps_before(game: Game, state: TableState, step: StepName) -> list[StepName]:
     """Return the steps that must have been taken before this one.
 
     A step with `as_early_as` requires only the steps up to that one.
     """
-    order, steps = game.facts.procedure.order, game.facts.procedure.steps
-    early = steps[step].as_early_as
+    order = game.facts.procedure.order
+    early = game.facts.procedure.steps[step].as_early_as
     before = order[: order.index(early) + 1] if early else order[: order.index(step)]
-    return [each for each in before if not steps[each].optional]
+    optional = optional_steps(game, state)
+    return [each for each in before if each not in optional]
 
 
-def remaining_steps(game: Game, done: Collection[StepName]) -> list[StepName]:
+def remaining_steps(game: Game, state: TableState) -> list[StepName]:
     """Return the steps still to be taken, in order.
 
     An optional step can no longer be taken after a later step that is not optional.
     """
-    order, steps = game.facts.procedure.order, game.facts.procedure.steps
-    taken = [index for index, step in enumerate(order) if step in done and not steps[step].optional]
+    order, done = game.facts.procedure.order, steps_done(game, state)
+    optional = optional_steps(game, state)
+    taken = [index for index, step in enumerate(order) if step in done and step not in optional]
     last = max(taken, default=-1)
     return [
         step
         for index, step in enumerate(order)
-        if step not in done and not (steps[step].optional and index < last)
+        if step not in done and not (step in optional and index < last)
     ]
+
+
+def steps_done(game: Game, state: TableState) -> Collection[StepName]:
+    """Return the steps that are done, or that a round starting now skips."""
+    return state.round.done if state.round else skipped_steps(game, state)
+
+
+def optional_steps(game: Game, state: TableState) -> set[StepName]:
+    """Return the steps that the round may leave out.
+
+    Besides those that the rulebook calls optional, they are the steps with equipment that has
+    failed in this round, if the report did not name the piece: a piece that it names leaves out
+    its own steps.
+    """
+    unnamed = set(state.locked) - {piece.fault for piece in state.equipment.pieces.values()}
+    rules = (rule for name, rule in game.facts.irregularities.items() if name in unnamed)
+    failed = {kind for rule in rules for kind in rule.pieces}
+    steps = game.facts.procedure.steps.items()
+    return {name for name, step in steps if step.optional or failed.intersection(step.equipment)}
 
 
 def skipped_steps(game: Game, state: TableState) -> list[StepName]:

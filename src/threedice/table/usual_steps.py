@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.rules import remaining_steps, skipped_steps
+from threedice.table.rules import remaining_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,7 @@ def rest_of_round(
     game: Game, state: TableState, dice: Roll, by: Actor = DEALER
 ) -> Iterator[AnyCommand]:
     """Yield the usual commands for the remaining steps of a round in which the dice fall so."""
-    done = state.round.done if state.round else set(skipped_steps(game, state))
-    for step in remaining_steps(game, done):
+    for step in remaining_steps(game, state):
         yield from step_commands(game, state, step, dice, by)
 
 

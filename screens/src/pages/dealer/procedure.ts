@@ -24,9 +24,16 @@ export function inSeries(view: TableView): boolean {
 /** Return the first step that is still to be taken; `byDice` leaves out the optional ones. */
 export function nextStep(game: GameView, view: TableView, byDice = false): StepName | undefined {
   const done = doneSteps(game, view);
-  const { order, steps } = game.conduct.procedure;
-  const passed = order.findLastIndex((each) => done.includes(each) && !steps[each]?.optional);
-  return order.find((each, i) => !done.includes(each) && !(steps[each]?.optional && (byDice || i < passed)));
+  const { order } = game.conduct.procedure;
+  const passed = order.findLastIndex((each) => done.includes(each) && !isOptional(game, view, each));
+  return order.find((each, i) => !done.includes(each) && !(isOptional(game, view, each) && (byDice || i < passed)));
+}
+
+/** Whether a step may be left out: it is optional, or a malfunction of its equipment has locked the table. */
+export function isOptional(game: GameView, view: TableView, name: StepName): boolean {
+  const step = game.conduct.procedure.steps[name];
+  const failed = view.locked.flatMap((cause) => game.conduct.irregularities[cause]?.pieces ?? []);
+  return !!step?.optional || !!step?.equipment?.some((kind) => failed.includes(kind));
 }
 
 /** Return the steps that may be taken before their turn, such as tumbling under cover. */
@@ -110,8 +117,7 @@ export function betting(view: TableView): boolean {
 
 /** Whether the result may still be amended: once it is entered, or called where entering it is optional. */
 export function amendable(game: GameView, view: TableView): boolean {
-  const optional = game.conduct.procedure.steps["enter-result"]?.optional;
-  const dice = optional ? view.round?.called : view.round?.result;
+  const dice = isOptional(game, view, "enter-result") ? view.round?.called : view.round?.result;
   return !!dice && !view.round!.done.includes("collect-losers");
 }
 

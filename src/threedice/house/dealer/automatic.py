@@ -30,7 +30,7 @@ from threedice.house.decisions import HOUSE_DEALER
 from threedice.house.events import SeedCommitted, SeedRevealed, Timing
 from threedice.house.stream_state import HouseTable, table_stream
 from threedice.table import commands
-from threedice.table.rules import remaining_steps, skipped_steps
+from threedice.table.rules import remaining_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,8 +254,7 @@ def next_action(
         return DealerWait()
     if state.round is None and (state.locked or set(game.facts.opening) - state.checks):
         return DealerWait()
-    done = state.round.done if state.round else set(skipped_steps(game, state))
-    step = remaining_steps(game, done)[0]
+    step = remaining_steps(game, state)[0]
     remaining = _seconds_before(step, house_table, timing) - elapsed
     if step in _PLAYER_STEPS:
         return _await_player(game, state, step, remaining)

@@ -155,16 +155,19 @@ def fail_piece(
     rule: Irregularity,
     cause: IrregularityName,
     by: Actor,
+    *,
+    is_void: bool,
 ) -> list[AnyEvent]:
     """Return the failure of a piece that a report names; refuse one that it cannot concern.
 
-    The round in play goes on by the dice: it leaves out the steps that need the piece.
+    The round in play, unless it is void, leaves out the steps that need the piece, and goes on by
+    the dice.
     """
     kind = require_piece(state, name).kind
     if kind not in rule.pieces:
         kinds = ", ".join(rule.pieces) or "no equipment"
         raise refuse("equipment/other-kind", rule, piece=name, kinds=kinds)
-    skipped = _steps_without(game, state, name, kind)
+    skipped = [] if is_void else _steps_without(game, state, name, kind)
     return [events.PieceFailed(piece=name, cause=cause, skipped=skipped, by=by)]
 
 
@@ -174,7 +177,7 @@ def _steps_without(game: Game, state: TableState, name: str, kind: str) -> list[
     others = (pieces[each] for each in state.equipment.in_use(kind) if each != name)
     if state.round is None or any(each.condition == "in-order" for each in others):
         return []
-    left = remaining_steps(game, state.round.done)
+    left = remaining_steps(game, state)
     return [each for each in left if kind in game.facts.procedure.steps[each].equipment]
 
 
