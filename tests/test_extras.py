@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import threedice.research
 import threedice.sim
 from threedice.cli.app import COMMANDS
 from threedice.errors import MissingExtra
@@ -21,6 +22,7 @@ from threedice.extras import EXTRA_MODULES, require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import ModuleType
 
 PROJECT: Final = tomllib.loads(
     (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
@@ -154,6 +156,7 @@ def test_commands_of_a_missing_extra_print_what_to_install() -> None:
     extras = {name: each.extra for name, each in COMMANDS.items() if each.extra}
     extras_of_words = {(name,): extra for name, extra in extras.items()} | {
         ("simulate", "macau-sic-bo/main", "--bet", "big=1", "--rounds", "9"): "sim",
+        ("simulate", "macau-sic-bo/main", "--rounds", "9", "--parquet", "x"): "research",
         ("dice-monitor", "pit-1"): "house",
     }
 
@@ -182,6 +185,15 @@ def test_simulation_without_its_extra_raises_missing_extra() -> None:
     )
 
 
+def test_research_kit_without_its_extra_raises_missing_extra() -> None:
+    output = run_without({"pyarrow"}, "import threedice; threedice.research")
+
+    assert output == (
+        "threedice.errors.MissingExtra: "
+        "the research kit needs the extra \"research\": pip install 'threedice[research]'"
+    )
+
+
 def test_only_missing_modules_raise_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     require_extra("cluster", "this")
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -193,12 +205,18 @@ def test_missing_extra_is_an_import_error() -> None:
     assert issubclass(MissingExtra, ImportError)
 
 
-@pytest.mark.parametrize("extra", ["house", "sim"])
+@pytest.mark.parametrize("extra", ["house", "sim", "research"])
 def test_modules_of_an_extra_are_those_of_its_requirements(extra: str) -> None:
-    required = {
-        canonicalize_name(Requirement(each).name)
-        for each in PROJECT["optional-dependencies"][extra]
-    }
+    extras = PROJECT["optional-dependencies"]
+    needed = [Requirement(each) for each in extras[extra]]
+    needed += [
+        Requirement(text)
+        for each in needed
+        for name in each.extras
+        if each.name == "threedice"
+        for text in extras[name]
+    ]
+    required = {canonicalize_name(each.name) for each in needed} - {"threedice"}
     owners = packages_distributions()
     checked = {canonicalize_name(owners[module][0]) for module in EXTRA_MODULES[extra]}  # type: ignore[index]
 
@@ -209,5 +227,6 @@ def test_every_extra_is_known() -> None:
     assert set(EXTRA_MODULES) == set(PROJECT["optional-dependencies"]) - {"dev", "bench"}
 
 
-def test_every_public_name_of_the_simulation_resolves() -> None:
-    assert all(getattr(threedice.sim, name) is not None for name in threedice.sim.__all__)
+@pytest.mark.parametrize("module", [threedice.sim, threedice.research])
+def test_every_public_name_of_a_module_with_an_extra_resolves(module: ModuleType) -> None:
+    assert all(getattr(module, name) is not None for name in module.__all__)

@@ -3,8 +3,8 @@
 Everything that a program needs is in this namespace: rulebooks (`load`, `shipped_games`), odds
 (`odds_sheet`, `Mix`, `settle`), many rounds (`round_distribution`, `over_rounds`, `session_odds`,
 `forecast_period`), tables (`Table`), cases (`read_cases`, `run_case`), and the errors that all of
-them raise. Two parts need an extra: `House` with its `EstablishTable` (`house`), and the module
-`sim` (`sim`); without it they raise `MissingExtra`.
+them raise. Three parts need an extra: `House` with its `EstablishTable` (`house`), and the modules
+`sim` (`sim`) and `research` (`research`); without it they raise `MissingExtra`.
 
 >>> import threedice as td
 >>> game = td.load("sg-rws-tai-sai-v6/a")
@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from threedice import research as research
     from threedice import sim as sim
     from threedice.cases import Case, CaseOutcome, narrate_case, read_cases, run_case, shipped_cases
     from threedice.errors import (
@@ -222,6 +223,7 @@ _EXTRA_NAMES = {
     "threedice.house.commands": ("EstablishTable",),
     "threedice.house.house": ("House",),
 }
+_EXTRA_MODULES = ("research", "sim")
 """The names that need an extra; not in `__all__`, so that `import *` works without it."""
 
 
@@ -230,11 +232,11 @@ def __getattr__(name: str) -> Any:
     for module, names in (_LAZY_NAMES | _EXTRA_NAMES).items():
         if name in names:
             return getattr(import_module(module), name)
-    if name == "sim":
-        return import_module("threedice.sim")
+    if name in _EXTRA_MODULES:
+        return import_module(f"threedice.{name}")
     raise AttributeError(f"module 'threedice' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """Return all public names, for completion."""
-    return sorted([*__all__, "EstablishTable", "House", "sim"])
+    return sorted([*__all__, "EstablishTable", "House", *_EXTRA_MODULES])

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from threedice.errors import MissingExtra
 
-ExtraName = Literal["house", "sim", "cluster", "gpu"]
+ExtraName = Literal["house", "sim", "cluster", "gpu", "research"]
 
 EXTRA_MODULES: Final[dict[ExtraName, tuple[str, ...]]] = {
     "house": (
@@ -29,6 +29,7 @@ EXTRA_MODULES: Final[dict[ExtraName, tuple[str, ...]]] = {
     "sim": ("numba", "numpy"),
     "cluster": ("dask", "distributed", "numba", "numpy"),
     "gpu": ("numba_cuda", "numba", "numpy"),
+    "research": ("gymnasium", "pettingzoo", "pyarrow", "numba", "numpy"),
 }
 """The modules without which an extra counts as missing; uvloop is not among them, because the
 server also runs on asyncio's own event loop."""

@@ -12,6 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from pyarrow import parquet
 
 from tests.house.house_driver import People
 from tests.house.intruder import Intruder
@@ -212,6 +213,39 @@ def test_log_replay_prints_the_events_of_a_table_as_prose(run: Run, database: Op
     assert "The house commits to the dice of round 1" in dealt
 
 
+def test_log_export_as_parquet_writes_all_streams_or_one(
+    run: Run, database: Option, tmp_path: Path
+) -> None:
+    everything = run("log", "export", "--parquet", str(tmp_path / "all"), *database)
+    one = run("log", "export", "one", "--parquet", str(tmp_path / "one"), *database)
+
+    counts = {
+        name: len(parquet.read_table(tmp_path / name / "entries.parquet"))
+        for name in ("all", "one")
+    }
+    assert everything.out.startswith(f"{tmp_path}/all: {counts['all']} entries, ")
+    assert one.out.startswith(f"{tmp_path}/one: {counts['one']} entries, ")
+    assert counts["all"] > counts["one"] > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("one", "--csv", "--parquet", "x"), "choose one of --jsonl, --csv and --parquet"),
+        ((), "the id of the table is missing; only --parquet exports all streams"),
+        (("three", "--parquet", "x"), "no table 'three'"),
+        (("--parquet", "no/such/folder"), "cannot write no/such/folder: No such file"),
+    ],
+)
+def test_impossible_log_export_is_refused(
+    words: tuple[str, ...], message: str, run: Run, database: Option
+) -> None:
+    result = run("log", "export", *words, *database)
+
+    assert result.code == 2
+    assert message in result.err
+
+
 def test_log_export_writes_entries_as_stored(run: Run, database: Option) -> None:
     lines = [json.loads(line) for line in run("log", "export", "one", *database).out.splitlines()]
     rows = list(csv.DictReader(io.StringIO(run("log", "export", "one", "--csv", *database).out)))
@@ -347,7 +381,7 @@ def test_keys_are_exported_and_rotated(run: Run, database: Option) -> None:
     ("words", "problem"),
     [
         (["log", "replay", "nine"], "no table 'nine'; did you mean one"),
-        (["log", "export", "one", "--jsonl", "--csv"], "choose --jsonl or --csv"),
+        (["log", "export", "one", "--jsonl", "--csv"], "choose one of --jsonl, --csv and"),
         (["log", "explain", "one", "9", "ann"], "there was no round 9 at table one"),
         (["log", "explain", "one", "1", "eve"], "eve had no bet at table one in round 1"),
         (["verify-dice", "one"], "no round of table one was dealt by the house"),

@@ -14,6 +14,7 @@ from threading import main_thread
 from typing import TYPE_CHECKING
 
 import pytest
+from pyarrow import parquet
 
 from threedice.sim import jobs
 from threedice.sim.jobs import SessionJob
@@ -203,6 +204,56 @@ def test_interrupted_simulation_is_shown_when_its_progress_cannot_be_saved(
     assert result.code == 130
     assert "mean final bankroll" in result.out
     assert "it cannot be resumed: cannot write threedice-" in result.err
+
+
+def test_history_of_flat_bets_has_the_totals_of_the_report(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "rounds.parquet"
+
+    report = run("simulate", GAME, *FLAT[:-1], "3000", "--parquet", str(file), "--json").json
+
+    net = parquet.read_table(file)["net"].to_pylist()
+    assert (len(net), str(sum(net))) == (3000, report["won"])
+
+
+def test_history_of_sessions_has_the_totals_of_the_report(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "sessions.parquet"
+    words = (*SESSIONS[:-1], "500", "--parquet", str(file), "--json")
+
+    report = run("simulate", GAME, *words).json
+
+    stakes = parquet.read_table(file)["stake"].to_pylist()
+    assert sum(stakes) / 500 == pytest.approx(report["mean_staked"]["value"])
+    assert len(stakes) / 500 == pytest.approx(report["mean_rounds"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*FLAT, "--resume", "x"), "--resume does not apply to a simulation with --parquet"),
+        ((*FLAT, "--cluster", "x"), "--cluster does not apply to a simulation with --parquet"),
+        ((*SESSIONS, "--device", "gpu"), "--device does not apply to a simulation with"),
+        (TABLE, "leave --parquet out for a table"),
+        (("--bet", "shooter=1", "--rounds", "9"), "leave --parquet out for a table"),
+    ],
+)
+def test_history_that_cannot_be_written_is_refused(
+    words: tuple[str, ...], message: str, run: Run, tmp_path: Path
+) -> None:
+    game = "triple-dice" if "leave" in message else GAME
+
+    result = run("simulate", game, *words, "--parquet", str(tmp_path / "x"))
+
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert message in result.err
+
+
+def test_history_does_not_replace_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+
+    result = run("simulate", GAME, *FLAT, "--parquet", str(tmp_path / "x"))
+
+    assert result.code == 2
+    assert "exists already; name a new one" in result.err
 
 
 def test_simulate_shows_quantiles_of_large_bankrolls_as_ranges(run: Run) -> None:

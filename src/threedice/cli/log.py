@@ -35,6 +35,7 @@ from threedice.cli.output import (
 )
 from threedice.db.schema import TablePolicy
 from threedice.errors import InvalidInput, UnknownName
+from threedice.extras import require_extra
 from threedice.log.entry import Entry
 from threedice.log.proof import IntegrityFinding, VerificationReport
 from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, CheckpointFiles
@@ -283,16 +284,31 @@ def replay_log(
 
 @log_commands.command("export")
 def export_log(
-    table: TableArgument,
+    table: Annotated[
+        str, argument("[TABLE]", "The id of a table; with --parquet all streams if omitted.")
+    ] = "",
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Print one JSON object per line; the default.")
     ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
+    parquet: Annotated[
+        Path | None,
+        option("FOLDER", "Write entries, postings and statement rows to this new folder."),
+    ] = None,
     database: DatabaseOption = "",
 ) -> None:
-    """Print the entries of a table exactly as they are stored."""
-    if jsonl and csv:
-        raise typer.BadParameter("choose --jsonl or --csv")
+    """Print the entries of a table exactly as they are stored, or write a log as Parquet.
+
+    The columns of the Parquet files are described in docs/reference/parquet.md; --parquet needs
+    the extra "research".
+    """
+    if jsonl + csv + (parquet is not None) > 1:
+        raise typer.BadParameter("choose one of --jsonl, --csv and --parquet")
+    if parquet is not None:
+        _export_parquet(table, parquet, database)
+        return
+    if not table:
+        raise InvalidInput("the id of the table is missing; only --parquet exports all streams")
     with open_log(database) as store:
         entries = table_entries(store, table)
         if csv:
@@ -300,6 +316,20 @@ def export_log(
         else:
             for entry in entries:
                 print_line(_export_json(entry))
+
+
+def _export_parquet(table: str, folder: Path, url: str) -> None:
+    """Write the stream of a table, or all streams, to Parquet files."""
+    require_extra("research", "log export --parquet")
+    from threedice.house.stream_state import table_stream
+    from threedice.research.log_export import export_log as export_streams
+
+    with open_log(url) as store, progress_callback("exporting") as progress:
+        if table:
+            require_table(store, table)
+        streams = [table_stream(table)] if table else None
+        counts = export_streams(store, folder, streams, progress)
+    print_line(f"{folder}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
 _EXPORT_COLUMNS = ("version", "at", "kind", "schema", "data", "cause", "hash", "data_base64")

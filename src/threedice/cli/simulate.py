@@ -32,6 +32,7 @@ from threedice.cli.arguments import (
 )
 from threedice.cli.output import choose_format, print_stderr, progress_bar
 from threedice.errors import InvalidInput
+from threedice.extras import require_extra
 from threedice.money import parse_amount
 from threedice.rulebook import Game
 
@@ -108,6 +109,10 @@ def simulate(
     resume: Annotated[
         Path | None, option("FILE", "Resume from FILE if it exists, and save progress to it.")
     ] = None,
+    parquet: Annotated[
+        Path | None,
+        option("FILE", "Also write every round to this new Parquet file; not for --player."),
+    ] = None,
     reading: ReadingsOption = None,
     csv: CsvOption = False,
     as_json: JsonOption = False,
@@ -117,8 +122,11 @@ def simulate(
 
     With --bet alone, the same bets in every round. With --plan or --bankroll, sessions of a
     player. With --player, sessions of a table. Ctrl-C prints the results so far and the command
-    that resumes the simulation.
+    that resumes the simulation. --parquet needs the extra "research"; the columns are described in
+    docs/reference/parquet.md.
     """
+    if parquet is not None:
+        _check_history_options(resume=resume, cluster=cluster, device=device)
     from threedice.cli.simulation_report import print_study
 
     output_format = choose_format(csv=csv, as_json=as_json, html=html)
@@ -151,8 +159,11 @@ def simulate(
         )  # fmt: skip
         job, build_study = _build_flat_bets(game, bets, rounds, sessions, seed)
     check_page_file(html)
+    _check_history_file(job, parquet)
     workers = _open_workers(threads, device, cluster)
     tally, next_step = _run(job, workers, resume)
+    if parquet is not None and not next_step:
+        _write_history(build_study(tally), game, bets or {box or "": 1}, parquet)
     if tally.units:
         print_study(game, build_study(tally), output_format, html)
     if next_step:
@@ -198,6 +209,42 @@ def _run_remaining(
         return run_job(job, pool, so_far, report)
 
 
+def _check_history_options(*, resume: Path | None, cluster: str | None, device: str) -> None:
+    """Raise an error if a history needs an extra, or does not go with these options."""
+    require_extra("research", "simulate --parquet")
+    elsewhere = None if device == "cpu" else device
+    _refuse_unused_options(
+        "a simulation with --parquet", resume=resume, cluster=cluster, device=elsewhere
+    )
+
+
+def _check_history_file(job: AnyJob, file: Path | None) -> None:
+    """Raise InvalidInput for a history that cannot be written, before any work starts."""
+    from threedice.sim.jobs import TableJob
+
+    if file is None:
+        return
+    if isinstance(job, TableJob):
+        raise InvalidInput(
+            "a history is written of bets that one roll decides, or of sessions of one player; "
+            "leave --parquet out for a table"
+        )
+    if file.exists():
+        raise InvalidInput(f"{file} exists already; name a new one")
+
+
+def _write_history(study: Study, game: Game, bets: Mapping[str, int], file: Path) -> None:
+    """Write the rounds of a simulation, and compare their totals with those of its study."""
+    from threedice.research.histories import check_history, write_history
+    from threedice.sim.studies import FlatStudy, SessionStudy
+
+    if isinstance(study, FlatStudy | SessionStudy):
+        job = study.job
+        total = study.rounds if isinstance(study, FlatStudy) else study.sessions
+        with progress_bar("writing", total) as show:
+            check_history(write_history(job, game, bets, file, show), study)
+
+
 def _rounds_per_unit(job: AnyJob) -> int:
     from threedice.sim.jobs import FlatJob, SessionJob
     from threedice.sim.kernels.roll_counts import ROUNDS_PER_BLOCK
@@ -241,6 +288,7 @@ _REMEDIES: Final = {
     "a table of players": "write it into a --player",
     "sessions of one player": "give --player instead of --plan",
     "flat bets": "give --plan as well",
+    "a simulation with --parquet": "write the history on this machine",
 }
 
 

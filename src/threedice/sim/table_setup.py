@@ -93,7 +93,7 @@ def table_job(
         rounds,
         seed,
         bets=tuple(_bet_row(game, bet, i, boxes, minimum, box_maximum) for i, bet in planned),
-        nets=tuple(_nets(game.box(bet.box)) for _, bet in planned),
+        nets=tuple(step_nets(game.box(bet.box)) for _, bet in planned),
         players=tuple(_player_row(player) for player in players),
         spots=tuple(_spot_row(game, box, boxes, box_maximum, differential) for box in boxes),
         line=DEFAULT_LINE,
@@ -125,7 +125,7 @@ def _bet_row(
     )
 
 
-def _nets(box: Box) -> IntRow:
+def step_nets(box: Box) -> IntRow:
     """Return the net result of one step on a box, for each of the 216 rolls."""
     row = []
     for roll in ROLLS:
@@ -157,7 +157,7 @@ def _opposites(game: Game) -> dict[str, str]:
 def _max_win(game: Game, player: SimulatedPlayer, rounds: int, maximum: int) -> int:
     """Return an upper bound on a player's win in a session."""
     return sum(
-        max(_nets(box)) * _max_stake(bet, maximum) // box.unit * -(-rounds // box.throws)
+        max(step_nets(box)) * _max_stake(bet, maximum) // box.unit * -(-rounds // box.throws)
         for bet, box in ((bet, game.box(bet.box)) for bet in player.bets)
     )
 

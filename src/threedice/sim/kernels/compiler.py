@@ -111,6 +111,15 @@ def cpu_kernel(
     return compile_cached(sessions.play_lanes, compile_inline, names, f"play_{spec.name}")
 
 
+@cache
+def recording_kernel(spec: KernelSpec, own_move: KernelFunction = None) -> KernelFunction:
+    """Return `record_sessions` compiled for this CPU."""
+    names = kernel_names(spec, compile_inline, own_move)
+    if own_move:
+        return numba.njit(nogil=True)(link(sessions.record_sessions, compile_inline, names))
+    return compile_cached(sessions.record_sessions, compile_inline, names, f"record_{spec.name}")
+
+
 def kernel_names(
     spec: KernelSpec,
     compile_one: Compile,
@@ -152,7 +161,8 @@ def compile_checked(function: KernelFunction) -> KernelFunction:
 
 
 _SOURCE_MODULES = (
-    "generator", "plans", "sessions", "tables", "roll_counts", "dice_monitor", "compiler"
+    "generator", "plans", "sessions", "tables", "one_player_tables", "roll_counts", "dice_monitor",
+    "compiler",
 )  # fmt: skip
 
 

@@ -202,6 +202,35 @@ def play_lanes(
             add_session(load_lane(lanes, lane), limits, terms, sums, ends, finals)
 
 
+def record_sessions(
+    first: Any, count: int, keys: Any, terms: Any, edges: Any, table: IntArray,
+    new_line: IntArray, stakes: IntArray, banks: IntArray,
+) -> None:  # fmt: skip
+    """Play sessions from `first` on, and record the stake and the bankroll of every round.
+
+    They are the sessions that `play_lanes` counts; this loop is for histories, not for speed.
+    """
+    limits = (terms[0], terms[1], terms[2], terms[3], terms[4], terms[5])
+    odds = (edges, (terms[10], terms[11], terms[12], terms[13]), table)
+    line = np.empty((1, LINE_CAPACITY if LINED else 1), int32)
+    words = np.empty(4, uint32)
+    for number in range(count):
+        state = (terms[6], terms[8], terms[9], int32(0), int32(0))
+        if LINED:
+            for i in range(len(new_line)):
+                line[0, i] = new_line[i]
+        for i in range(terms[7]):
+            if i % ROLLS_PER_BLOCK == 0:
+                block, session = uint32(i // ROLLS_PER_BLOCK), uint64(first) + uint64(number)
+                w0, w1, w2, w3 = draw_block(block, session, uint32(0), keys[0], keys[1])
+                words[0], words[1], words[2], words[3] = w0, w1, w2, w3
+            place = i % ROLLS_PER_BLOCK // 3
+            staked = state[4]
+            state = play_round(words[place], state, limits, odds, (line, 0, new_line))
+            words[place] = shift_to_next_roll(words[place])
+            stakes[number, i], banks[number, i] = state[4] - staked, state[0]
+
+
 def init_lanes(lanes: IntArray, lines: IntArray, new_line: IntArray, terms: Any) -> None:
     """Start a new session in every lane."""
     for lane in range(LANES):
