@@ -86,6 +86,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/fan_out.py
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/environments.py
 
 screens: .venv/ready
 	$(BIN)/python screens/api_types.py

@@ -114,7 +114,8 @@ def play_round(
         reward = 0
         for i in range(count):
             box = placed[i]
-            reward += stakes[box] // boxes[box, STEP] * nets[roll, box]
+            units = stakes[box] if boxes[box, STEP] == 1 else stakes[box] // boxes[box, STEP]
+            reward += units * nets[roll, box]
             total += stakes[box]
             stakes[box] = 0
         bankroll += reward
