@@ -222,6 +222,22 @@ def test_environment_describes_itself_in_text() -> None:
     assert started().render() is None
 
 
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (np.ones(3, np.int64), r"shape \(3,\); give \(50,\): one stake for each box"),
+        (np.full(50, np.nan), "type float64; give whole numbers of chips"),
+        ("all on big", "give whole numbers of chips"),
+        (None, "give whole numbers of chips"),
+    ],
+)
+def test_action_that_is_no_array_of_chips_is_refused(action: Any, message: str) -> None:
+    env = started()
+
+    with pytest.raises(InvalidInput, match=message):
+        env.step(action)
+
+
 def test_float_is_filled_when_players_have_won_much_of_it() -> None:
     env = started("macau-sic-bo", maximum=10**7, bankroll=10**9)
     sixes = ROLLS.index((6, 6, 6))

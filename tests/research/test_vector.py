@@ -166,5 +166,7 @@ def test_impossible_arguments_are_refused(arguments: dict[str, Any], message: st
 def test_actions_of_another_shape_are_refused() -> None:
     env = BettingVectorEnv("macau-sic-bo", 2)
 
-    with pytest.raises(InvalidInput, match="one row of 50 stakes for each of the 2 tables"):
-        env.step(np.zeros((50, 2)))
+    with pytest.raises(
+        InvalidInput, match=r"shape \(50, 2\); give \(2, 50\): .*row for each table"
+    ):
+        env.step(np.zeros((50, 2), np.int64))

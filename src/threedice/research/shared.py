@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -11,21 +11,35 @@ from pettingzoo import ParallelEnv
 
 from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
-from threedice.research.single import NO_ROLL, action_space, observation_space, observe
+from threedice.research.single import (
+    NO_ROLL,
+    Observation,
+    action_space,
+    observation_space,
+    observe,
+)
 from threedice.research.table_rounds import TableRounds, requested_stakes
 from threedice.research.terms import MAX_WEALTH, table_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from threedice.research.single import Observation
     from threedice.rulebook import Game
     from threedice.table.limits import LimitMode
 
-MAX_PLAYERS = 50
+MAX_PLAYERS: Final = 50
+
+StepResult = tuple[
+    dict[str, Observation],
+    dict[str, float],
+    dict[str, bool],
+    dict[str, bool],
+    dict[str, dict[str, Any]],
+]
+"""Observations, rewards, terminations, truncations and infos, each by player."""
 
 
-class SharedTableEnv(ParallelEnv[str, "Observation", Any]):  # type: ignore[misc]  # PettingZoo has no types
+class SharedTableEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]  # PettingZoo has no types
     """Several players bet at the same table; limits and settlement are those of the rulebook.
 
     Actions, rewards and the end of a player's episode are those of `BettingEnv`; the observation
@@ -96,27 +110,11 @@ class SharedTableEnv(ParallelEnv[str, "Observation", Any]):  # type: ignore[misc
         self._rounds_played, self._last_roll = 0, NO_ROLL
         return self._observe(), {agent: {} for agent in self.agents}
 
-    def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, Observation],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Place the stakes of all players, roll the dice and settle."""
         return self.play(actions, int(self._rng.integers(len(ROLLS))))
 
-    def play(
-        self, actions: Mapping[str, Any], roll: int
-    ) -> tuple[
-        dict[str, Observation],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def play(self, actions: Mapping[str, Any], roll: int) -> StepResult:
         """Play a round in which the dice show `ROLLS[roll]`; `step` draws it."""
         if not self.agents:
             return {}, {}, {}, {}, {}

@@ -10,8 +10,10 @@ from __future__ import annotations
 from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from threedice.dice import ROLLS
-from threedice.errors import Refusal
+from threedice.errors import InvalidInput, Refusal
 from threedice.research.terms import CHIP
 from threedice.table import Table, commands, events
 from threedice.table.limits import remaining_room, stake_step
@@ -19,6 +21,8 @@ from threedice.table.usual_steps import SUPERVISOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from threedice.research.terms import TableTerms
     from threedice.table.limits import LimitMode, PlayerId
@@ -95,7 +99,7 @@ class TableRounds:
         return shooter.stake if shooter and shooter.player == player else 0
 
     def offer_dice(self, player: PlayerId) -> None:
-        """Offer the dice to a player; the stand-in buys chips and makes the minimum bet."""
+        """Offer the dice to a player; the stand-in first buys the chips of the minimum bet."""
         if player == STAND_IN:
             self.table.buy_in(STAND_IN, self.terms.minimum)
         self.table.offer_dice(player)
@@ -174,4 +178,18 @@ class TableRounds:
 
 def requested_stakes(boxes: Sequence[str], action: Any) -> dict[str, int]:
     """Return the stakes above zero of an action, by box."""
-    return {box: int(chips) for box, chips in zip(boxes, action, strict=True) if chips > 0}
+    chips = as_stakes(action, (len(boxes),)).tolist()
+    return {box: stake for box, stake in zip(boxes, chips, strict=True) if stake > 0}
+
+
+def as_stakes(action: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return an action as an array of this shape; raise InvalidInput if it is not one."""
+    stakes = np.asarray(action)
+    if stakes.dtype.kind not in "iu":
+        raise InvalidInput(f"stakes of the type {stakes.dtype}; give whole numbers of chips")
+    if stakes.shape != shape:
+        raise InvalidInput(
+            f"stakes of the shape {stakes.shape}; give {shape}: one stake for each box"
+            + (", one row for each table" if len(shape) > 1 else "")
+        )
+    return np.ascontiguousarray(stakes, np.int64)

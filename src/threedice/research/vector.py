@@ -14,6 +14,7 @@ from threedice.dice import ROLLS
 from threedice.errors import InvalidInput
 from threedice.odds.limits import differential_pairs
 from threedice.research.single import Observation, action_space, observation_space
+from threedice.research.table_rounds import as_stakes
 from threedice.research.terms import table_terms
 from threedice.sim.kernels.one_player_tables import compiled_play_round
 from threedice.sim.table_setup import step_nets
@@ -111,12 +112,7 @@ class BettingVectorEnv(VectorEnv[Observation, Any, Any]):
         self, actions: Any, rolls: NDArray[np.int64]
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]:
         """Play a round in which the dice show `ROLLS[roll]` at each table; `step` draws them."""
-        requests = np.ascontiguousarray(actions, np.int64)
-        if requests.shape != (self.num_envs, len(self.boxes)):
-            raise InvalidInput(
-                f"actions of the shape {requests.shape}; give one row of {len(self.boxes)} stakes "
-                f"for each of the {self.num_envs} tables"
-            )
+        requests = as_stakes(actions, (self.num_envs, len(self.boxes)))
         starting = self._is_over.nonzero()[0]
         kept = (self._bankrolls[starting], self._series[starting])
         rewards, staked = np.empty(self.num_envs, np.int64), np.empty(self.num_envs, np.int64)
