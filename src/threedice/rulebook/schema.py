@@ -13,11 +13,16 @@ from threedice.rulebook.conduct import Citation, Conduct, RulebookStruct
 
 
 class Dice(RulebookStruct, frozen=True, kw_only=True):
-    """The names of the six faces in order; wagers and layouts use them."""
+    """The names of the six faces in order; wagers and layouts use them.
+
+    `points`: symbols count 1 to 6 in this order, so that three dice have a total.
+    """
 
     faces: tuple[int | str, int | str, int | str, int | str, int | str, int | str]
     clause: Citation
     words: list[str] = []
+    zh: list[str] = []
+    points: bool = False
 
 
 # --- wagers -------------------------------------------------------------------------------------
@@ -35,6 +40,8 @@ ConditionName = Literal[
     "exactly",
     "three-different-within",
     "all-within",
+    "one-within",
+    "two-within",
     "pair-within",
     "exact-pair-within",
 ]
@@ -102,7 +109,8 @@ class Block(RulebookStruct, frozen=True, kw_only=True):
     """A grid of boxes on the felt, filled in rows of `columns` cells from the top left.
 
     An empty name leaves a cell free. In `en`, `zh` and `odds`, {1} to {4} are the parts of a box's
-    selection, {1:word} a face spelt out, {a} and {b} its odds ({a2} of the second way to win).
+    selection, {1:word} a face spelt out, {1:zh} in Chinese, {a} and {b} its odds ({a2} of the
+    second way to win).
     """
 
     boxes: list[str]
