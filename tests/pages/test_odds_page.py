@@ -61,6 +61,15 @@ def test_odds_page_is_well_formed_and_self_contained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_games())
+def test_felt_draws_every_symbol_as_a_path_and_every_number_with_pips(name: str) -> None:
+    *_, felt = drawings(page(name))
+    drawn = {each.tag.rpartition("}")[2] for each in felt.iter()}
+    symbols = load(name).facts.faces[0] != "1"
+
+    assert ("path" in drawn, "circle" in drawn) == (symbols, not symbols)
+
+
+@pytest.mark.parametrize("name", shipped_games())
 def test_odds_page_shows_every_box_with_its_exact_edge(name: str) -> None:
     html = page(name)
     for each in odds_sheet(load(name)).boxes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.rulebook.small_rulebook import BOOK, SMALL, edit_book, expect_error, load_book
+from threedice import load
 from threedice.dice import contains, count, members
 from threedice.rulebook.conditions import ANY_TRIPLE, VOCABULARY, describe_condition, roll_sets
 
@@ -59,6 +60,10 @@ def test_face_named_twice_counts_once_as_a_different_face() -> None:
         ("three-different-within", (1, 2, 3), [6]),
         ("all-within", (1, 2, 3), [27]),
         ("all-within", (1,), [1]),
+        ("one-within", (1, 6), [96]),
+        ("one-within", (1,), [75]),
+        ("two-within", (1, 6), [48]),
+        ("two-within", (1,), [15]),
         ("pair-within", (1, 2, 3), [48]),
         ("exact-pair-within", (1, 2, 3), [45]),
     ],
@@ -89,6 +94,7 @@ def test_any_triple_contains_six_rolls() -> None:
         ("total-odd", [], "the total is odd"),
         ("shows-both", ["1", "4"], "1 and 4 both appear"),
         ("exactly", ["1", "1", "4"], "the dice show 1, 1 and 4"),
+        ("two-within", ["fish", "crab"], "exactly two dice show fish or crab"),
     ],
 )
 def test_condition_is_described_in_english(
@@ -107,6 +113,8 @@ OPERANDS = {
     "exactly": (3, 3, "faces"),
     "three-different-within": (3, 6, "faces"),
     "all-within": (1, 6, "faces"),
+    "one-within": (1, 6, "faces"),
+    "two-within": (1, 6, "faces"),
     "pair-within": (1, 6, "faces"),
     "exact-pair-within": (1, 6, "faces"),
 }
@@ -165,3 +173,11 @@ def test_total_of_faces_that_are_not_numbers_is_refused(tmp_path: Path, when: st
 
     assert error.key == "wagers.red"
     assert "adds up faces that are not numbers" in error.problem
+    assert "points" in error.remedy
+
+
+def test_symbols_with_points_add_up_in_their_order() -> None:
+    game = load("yee-hah-hi")
+
+    assert contains(game.box("total:9").wins, game.roll(["fish", "prawn", "rooster"]))
+    assert not contains(game.box("total:9").wins, game.roll(["fish", "prawn", "crab"]))

@@ -142,6 +142,18 @@ def test_placeholders_without_odds_are_left_unfilled(
     assert felt.areas[0].en == ("{4} OR {a3}",)
 
 
+def test_felt_spells_faces_in_chinese_if_the_dice_have_chinese_words(tmp_path: Path) -> None:
+    spelt = ("dice = true", 'zh = ["{1:zh}", "{4:zh}"]')
+    words = ("[dice]", '[dice]\nzh = ["一", "二", "三", "四", "五", "六"]')
+    with_words = load_book(tmp_path, edit_book(spelt, words)).felt
+    without = load_book(tmp_path, edit_book(spelt)).felt
+
+    assert with_words is not None
+    assert without is not None
+    assert ("一", "{4:zh}") in {area.zh for area in with_words.areas}
+    assert {area.zh for area in without.areas} >= {("{1:zh}", "{4:zh}")}
+
+
 def test_book_without_a_layout_is_refused(tmp_path: Path) -> None:
     start, end = BOOK.index("[layouts.main]"), BOOK.index("[limits]")
     error = expect_error(tmp_path, "layouts = {}\n" + BOOK[:start] + BOOK[end:])

@@ -72,10 +72,11 @@ def test_duplicate_or_malformed_faces_are_refused(tmp_path: Path, faces: str) ->
     assert (error.key, error.clause) == ("dice.faces", "1")
 
 
-def test_words_for_only_some_faces_are_refused(tmp_path: Path) -> None:
-    error = expect_error(tmp_path, edit_book(("[dice]", '[dice]\nwords = ["ONE", "TWO"]')))
+@pytest.mark.parametrize("key", ["words", "zh"])
+def test_words_for_only_some_faces_are_refused(tmp_path: Path, key: str) -> None:
+    error = expect_error(tmp_path, edit_book(("[dice]", f'[dice]\n{key} = ["ONE", "TWO"]')))
 
-    assert (error.key, error.clause) == ("dice.words", "1")
+    assert (error.key, error.clause) == (f"dice.{key}", "1")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,10 @@ def test_game_and_announcements_of_a_shipped_rulebook_are_translated(book_id: st
     said |= {rule.announces for rule in book.irregularities.values()}
 
     assert book_id in texts["game"]["title"]
+    for face in book.dice.faces:
+        assert isinstance(face, int) or face in texts["box"]["face"], face
+    for family in book.wagers:
+        assert family in texts["box"]["family"], family
     for words in filter(None, said):
         key = words.lower().removesuffix(", please").replace(" ", "-")
         assert key in texts["call"]["announcement"], words
