@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from typing import Final
+from unicodedata import normalize
 
 import gymnasium
 
@@ -23,10 +24,13 @@ _VECTOR: Final = "threedice.research.vector:BettingVectorEnv"
 def environment_id(title: str, version: str, layout: str) -> str:
     """Return the id of the environment of a rulebook's layout.
 
-    >>> environment_id("Tai Sai", "6", "a"), environment_id("Sic Bo (Macau)", "1", "main")
-    ('Threedice/TaiSai-v6-a-v0', 'Threedice/SicBoMacau-v1-main-v0')
+    Accents are left out, so that it can be typed on any keyboard.
+
+    >>> environment_id("Tai Sai", "6", "a"), environment_id("Bầu Cua (Hue)", "1", "board")
+    ('Threedice/TaiSai-v6-a-v0', 'Threedice/BauCuaHue-v1-board-v0')
     """
-    name = "".join(word[0].upper() + word[1:] for word in re.findall(r"\w+", title))
+    ascii_title = normalize("NFKD", title).encode("ascii", "ignore").decode()
+    name = "".join(word[0].upper() + word[1:] for word in re.findall(r"\w+", ascii_title))
     parts = (re.sub(r"[^\w.]+", "-", part) for part in (f"v{version}", layout))
     return f"Threedice/{'-'.join((name, *parts))}-v{ENVIRONMENT_VERSION}"
 
