@@ -114,7 +114,6 @@ def write_history(
             net += int(named["net"].sum())
             staked += len(columns[0]) * stake if stake else int(named["stake"].sum())
             progress(done)
-        writer.close()
     return HistoryTotals(rows, staked, net)
 
 

@@ -106,9 +106,7 @@ def export_log(
                     writers["postings"].add(row)
                 for row in _statement_rows(entry, event, projector):
                     writers["statements"].add(row)
-        counts = {name: writer.count for name, writer in writers.items()}
-        stack.close()
-    return counts
+    return {name: writer.count for name, writer in writers.items()}
 
 
 def _posting_rows(

@@ -77,7 +77,7 @@ class RowWriter:
             self._flush()
 
     def _flush(self) -> None:
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        columns = zip(*self._rows, strict=True)
         arrays = [
             pa.array(column, field.type)
             for column, field in zip(columns, self._schema, strict=True)
