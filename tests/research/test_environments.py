@@ -63,8 +63,8 @@ def test_ids_are_made_from_the_titles_of_the_rulebooks() -> None:
     assert ids["sg-rws-tai-sai-v6/a"] == "Threedice/TaiSai-v6-a-v0"
     assert ids["sg-rws-tai-sai-open-cover-v5/e"] == "Threedice/TaiSaiOpenCover-v5-e-v0"
     assert ids["nz-tai-sai-2008/2"] == "Threedice/TaiSai-v2008-2-v0"
-    assert environment_id("Hoo / Hey-How", "2.1 b", "long one") == (
-        "Threedice/HooHeyHow-v2.1-b-long-one-v0"
+    assert environment_id("Bầu Cua / Hey-How", "2.1 b", "long one") == (
+        "Threedice/BauCuaHeyHow-v2.1-b-long-one-v0"
     )
 
 
