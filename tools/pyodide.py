@@ -20,16 +20,15 @@ from typing import Final
 
 from screens.build import node, npm
 
-FOLDER: Final = Path(__file__).parents[1] / "build" / "pyodide"
-
 PYODIDE: Final = "314.0.7"
 PYODIDE_SHA512: Final = (
-    "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyM"
-    "cWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
+    "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 )
 PYODIDE_FILES: Final = (
     "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip",
 )  # fmt: skip
+FOLDER: Final = Path(__file__).parents[1] / "build" / "pyodide" / PYODIDE
+
 MSGSPEC: Final = "0.22.0"
 MSGSPEC_PLATFORM: Final = "pyemscripten_2026_0_wasm32"
 MSGSPEC_WHEEL: Final = f"msgspec-{MSGSPEC}-cp314-cp314-{MSGSPEC_PLATFORM}.whl"
@@ -75,9 +74,9 @@ def _fetch_msgspec() -> None:
     with TemporaryDirectory() as folder:
         subprocess.run(
             [
-                sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                f"--platform={MSGSPEC_PLATFORM}", "--python-version=3.14", "--implementation=cp",
-                "--abi=cp314", f"--dest={folder}", f"msgspec=={MSGSPEC}",
+                sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                "--only-binary=:all:", f"--platform={MSGSPEC_PLATFORM}", "--python-version=3.14",
+                "--implementation=cp", "--abi=cp314", f"--dest={folder}", f"msgspec=={MSGSPEC}",
             ],
             check=True, env={**os.environ, "PIP_CONSTRAINT": ""},
         )  # fmt: skip

@@ -16,5 +16,7 @@ class DoctestFences(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Change the docstring of an object as it is collected."""
         if obj.docstring:
-            fenced = _DOCTEST.sub(lambda found: f"```pycon\n{found[1].rstrip()}\n```\n", obj.docstring.value)
+            fenced = _DOCTEST.sub(
+                lambda found: f"```pycon\n{found[1].rstrip()}\n```\n", obj.docstring.value
+            )
             obj.docstring.value = fenced

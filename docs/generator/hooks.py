@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mkdocs.structure.files import File
-
 from docs.generator import command_reference, event_reference, notebook_pages, python_reference
 from docs.generator.live_odds import live_odds_files
 from docs.generator.rulebook_pages import rulebook_page
+from mkdocs.structure.files import File
+
+from threedice.rulebook import load_rulebook
 from threedice.rulebook.source import shipped_ids
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ NOTEBOOKS: Final = "notebooks/index.md"
 RULEBOOKS: Final = "rulebooks/index.md"
 
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
-_FROM_ROOT: Final = {"CONTRIBUTING.md": "contributing/index.md", "CHANGELOG.md": "reference/changelog.md"}
+_FROM_ROOT: Final = {
+    "CONTRIBUTING.md": "contributing/index.md",
+    "CHANGELOG.md": "reference/changelog.md",
+}
 """Pages outside the folder docs, and their place on the site."""
 
 
@@ -115,7 +119,8 @@ def _records_page() -> str:
         [
             "# Decision records",
             "",
-            "For developers: the decisions behind Threedice, with the reasons and the rejected alternatives.",
+            "For developers: the decisions behind Threedice, with the reasons and the rejected",
+            "alternatives.",
             "",
             *lines,
             "",
@@ -124,19 +129,20 @@ def _records_page() -> str:
 
 
 def _rulebooks_page() -> str:
-    from threedice.rulebook import load_rulebook
-
     rows = []
     for book_id in shipped_ids():
         book = load_rulebook(book_id).book
         layouts = ", ".join(f"`{book_id}/{each}`" for each in book.layouts)
-        rows.append(f"| [{book.title}]({book_id}.md) | {book.jurisdiction} | {book.version} | {layouts} |")
+        rows.append(
+            f"| [{book.title}]({book_id}.md) | {book.jurisdiction} | {book.version} | {layouts} |"
+        )
     return "\n".join(
         [
             "# Rulebooks",
             "",
-            "For players, designers and auditors: the rulebooks that come with Threedice. Each page is generated from",
-            "the rulebook's TOML file: layouts, odds, readings, clauses and the findings of the linter.",
+            "For players, designers and auditors: the rulebooks that come with Threedice. Each page is",
+            "generated from the rulebook's TOML file: layouts, odds, readings, clauses and the findings",
+            "of the linter.",
             "",
             "| rulebook | jurisdiction | version | games |",
             "|---|---|---|---|",

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mkdocs.exceptions import PluginError
-
 from tools import pyodide
 
 if TYPE_CHECKING:

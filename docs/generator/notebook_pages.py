@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER: Final = Path(__file__).parents[1] / "notebooks"
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = ROOT / "docs" / "notebooks"
+EXECUTED: Final = ROOT / "build" / "notebooks"
 SECONDS_OF_A_CELL: Final = 120
 """The time after which a cell counts as hanging, on a busy machine."""
 _ANSI: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -46,21 +51,38 @@ def pages(index: str) -> Iterator[tuple[str, str]]:
         lines.append(f"- [{title.lstrip('# ')}]({file.stem}.md): {' '.join(lead.split())}")
         yield page_uri(file), render(file, notebook)
     lead = (
-        "For researchers and the curious: notebooks that the build of this site executes. The files are in "
-        "`docs/notebooks`; they need Jupyter and `pip install 'threedice[sim]'`."
+        "For researchers and the curious: notebooks that the build of this site executes. The "
+        "files are in `docs/notebooks`; they need Jupyter and `pip install 'threedice[sim]'`."
     )
     yield index, "\n\n".join(["# Notebooks", lead, "\n".join(lines), ""])
 
 
 def execute(file: Path) -> Any:
-    """Execute a notebook in a kernel of its own, and return it with its outputs."""
+    """Execute a notebook in a kernel of its own, and return it with its outputs.
+
+    The result is kept until the notebook or the package changes.
+    """
+    kept = EXECUTED / f"{_hash_of_sources(file)}.ipynb"
+    if kept.exists():
+        return nbformat.read(kept, as_version=4)
     notebook = nbformat.read(file, as_version=4)
-    client = NotebookClient(notebook, timeout=SECONDS_OF_A_CELL, kernel_name="python3")
+    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
+    client = NotebookClient(notebook, km=kernel, timeout=SECONDS_OF_A_CELL)
     try:
         asyncio.run(client.async_execute())
     except CellExecutionError as error:
         raise NotebookFailed(f"{file.name}: {_ANSI.sub('', str(error))}") from None
+    EXECUTED.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, kept)
     return notebook
+
+
+def _hash_of_sources(file: Path) -> str:
+    seen = sha256(file.read_bytes())
+    for source in sorted((ROOT / "src" / "threedice").rglob("*")):
+        if source.suffix in (".py", ".toml", ".json"):
+            seen.update(sha256(source.read_bytes()).digest())
+    return seen.hexdigest()
 
 
 def render(file: Path, notebook: Any) -> str:
@@ -73,7 +95,9 @@ def render(file: Path, notebook: Any) -> str:
 def _cell(cell: Any) -> Iterator[str]:
     if cell.cell_type == "markdown":
         heading, _, rest = cell.source.partition("\n")
-        yield from filter(None, [heading, rest.strip("\n")] if heading.startswith("# ") else [cell.source])
+        yield from filter(
+            None, [heading, rest.strip("\n")] if heading.startswith("# ") else [cell.source]
+        )
     elif cell.source:
         yield f"```python\n{cell.source}\n```"
         for output in cell.outputs:
@@ -91,7 +115,8 @@ def _output(output: Any) -> Iterator[str]:
     elif "image/svg+xml" in data:
         yield f'<div class="sheet output">{"".join(data["image/svg+xml"].splitlines())}</div>'
     elif "image/png" in data:
-        encoded = "".join(data["image/png"].split())
-        yield f'<div class="sheet output"><img alt="{data["text/plain"]}" src="data:image/png;base64,{encoded}"></div>'
+        source = f"data:image/png;base64,{''.join(data['image/png'].split())}"
+        alt = escape(data["text/plain"])
+        yield f'<div class="sheet output"><img alt="{alt}" src="{source}"></div>'
     else:
         yield f"```text\n{data['text/plain']}\n```"

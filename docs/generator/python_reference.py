@@ -25,8 +25,8 @@ def page() -> str:
     modules = threedice._LAZY_NAMES | threedice._EXTRA_NAMES
     parts = [
         "# Python",
-        "For developers: every public name of `threedice`. `import threedice as td` is all that a program needs; the "
-        "simulation is the module [`td.sim`](../how-to/simulate.md).",
+        "For developers: every public name of `threedice`. `import threedice as td` is all that a "
+        "program needs; the simulation is the module [`td.sim`](../how-to/simulate.md).",
     ]
     for module in sorted(modules, key=[*_TITLES, *modules].index):
         parts.append(f"## {_TITLES.get(module, module)}")

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from docs.generator.markdown import code, plain, raw, table
+
 from threedice.cli.arguments import parse_return_floor
 from threedice.cli.rulebooks import RETURN_FLOOR, group_findings
 from threedice.odds import odds_sheet, percent
@@ -39,18 +40,19 @@ def rulebook_page(book_id: str) -> str:
     )
     parts = [
         f"# {plain(book.title)}",
-        f"For players, designers and auditors: the rulebook `{book.id}`, generated from its TOML file.",
+        f"For players, designers and auditors: the rulebook `{book.id}`, generated from its TOML "
+        "file.",
         "\n".join(f"- {name}: {plain(value)}" for name, value in facts if value),
     ]
     for layout in book.layouts:
         parts += _layout(source, compile_layout(source, layout, {}))
     traces = trace_clauses(source)
     statuses = Counter(each.clause.status for each in traces)
+    counts = ", ".join(f"{count} {status}" for status, count in statuses.items())
     parts += [
         "## Clauses",
-        f"{len(traces)} clauses: {', '.join(f'{count} {status}' for status, count in statuses.items())} "
-        "([the four statuses](../rulebook-format.md)). The proof of a modelled clause is a case that fails when the "
-        "clause's data is changed.",
+        f"{len(traces)} clauses: {counts} ([the four statuses](../rulebook-format.md)). The proof "
+        "of a modelled clause is a case that fails when the clause's data is changed.",
         table(("clause", "status", "summary", "data", "tests", "proof"), map(_clause, traces)),
     ]
     return "\n\n".join([*parts, ""])
@@ -61,8 +63,8 @@ def _layout(source: RulebookSource, game: Game) -> Iterator[str]:
     layout = game.id.rpartition("/")[2]
     yield f"## Layout {layout}"
     yield (
-        f"`{game.id}`, {len(game.boxes)} boxes; hash `{game.hash}`. One unit on every box settled by one roll: "
-        f"house edge {sheet.layout_edge} = {percent(sheet.layout_edge)}."
+        f"`{game.id}`, {len(game.boxes)} boxes; hash `{game.hash}`. One unit on every box settled "
+        f"by one roll: house edge {sheet.layout_edge} = {percent(sheet.layout_edge)}."
     )
     figures = sheet_figures(sheet)
     yield from map(raw, figures[2:])

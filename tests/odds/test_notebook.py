@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from threedice.odds import (
 
 GAME = load("sg-rws-tai-sai-v6/a")
 ROUND = round_distribution(Mix(GAME, {"big": 50}))
-SHOWN = {
+SHOWN: dict[str, tuple[Any, str]] = {
     "a mix": (
         Mix(GAME, {"big": 50, "total:10": 20}),
         "<td style='text-align:right;padding:1px 10px'>1/18</td>",

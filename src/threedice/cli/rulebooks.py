@@ -185,7 +185,9 @@ def _describe_step(step: Step) -> str:
 @rulebook_commands.command("check")
 def check_rulebook(
     name: Annotated[str, argument("RULEBOOK", "A file FILE.toml, a rulebook or a game.")],
-    floor: Annotated[str, option("PERCENT", "Report boxes that return less than this.")] = RETURN_FLOOR,
+    floor: Annotated[
+        str, option("PERCENT", "Report boxes that return less than this.")
+    ] = RETURN_FLOOR,
     chips: Annotated[str, option("5,25,100", "Report odds not payable in these chips.")] = "",
     reading: ReadingsOption = None,
     as_json: JsonOption = False,

@@ -5,14 +5,16 @@ All blocks of a page run in order, in one folder and one namespace:
 | block | how it runs |
 |---|---|
 | `python` | as a doctest if it has prompts, otherwise as a module |
-| `console` | each `$ command` in bash; its output is compared as in a doctest, `...` stands for anything |
+| `console` | each `$ command` in bash; its output is compared as in a doctest |
 | `sh` | in bash; it must end with exit code 0 |
-| `toml` | saved under the name in its first line, `# NAME.toml`, and loaded: a rulebook, cases, or a house |
+| `toml` | saved as its first line says, `# NAME.toml`; loaded as a rulebook, cases or a house |
 | `json` | parsed |
+| `csv` | saved under the name in the comment before it, `<!-- saved as NAME -->` |
 | `text` | not code |
 
-A comment before a block changes that: `<!-- not run: REASON -->`, `<!-- run by FILE -->` (a test that
-runs it in another way; at the top of a page, for all of its blocks), `<!-- ends with exit code N -->`,
+A comment before a block changes that: `<!-- not run: REASON -->`, `<!-- run by FILE -->` (a test
+that runs it in another way; at the top of a page, for all of its blocks), `<!-- ends with exit
+code N -->`,
 `<!-- run in the background until it prints: WORDS -->`, which lasts until
 `<!-- the server is stopped before this block -->`. Commands of `threedice` that are not run must at
 least exist with all their options.
@@ -29,6 +31,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +49,7 @@ SECONDS_TO_STOP: Final = 60
 FLAGS: Final = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _FENCE: Final = re.compile(r"^( *)```([\w-]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"<!-- ((?:(?!-->).)*) -->\n$", re.DOTALL)
-_PAGE_RUN_BY: Final = re.compile(r"^<!-- run by (\S+) -->\n\n", re.MULTILINE)
+_PAGE_RUN_BY: Final = re.compile(r"^<!-- run by (\S+) -->\n(?:\n|\Z)", re.MULTILINE)
 _PLACEHOLDERS: Final = re.compile(r"\[[^\]]*\]|\.\.\.")
 """What a reader replaces or leaves out in a command that is not run."""
 
@@ -99,7 +102,7 @@ def threedice_commands(script: str) -> Iterator[list[str]]:
 
 def unknown_parts(words: list[str]) -> list[str]:
     """Return the commands and options in a command line that `threedice` does not have."""
-    command: Any = adapter.command_line()
+    command: Any = _root_command()
     rest = list(words)
     while rest and (children := getattr(command, "commands", None)):
         if rest[0].startswith("-"):
@@ -110,6 +113,11 @@ def unknown_parts(words: list[str]) -> list[str]:
     known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     known |= {"--help", "-h"}
     return [word for word in rest if word.startswith("--") and word.partition("=")[0] not in known]
+
+
+@cache
+def _root_command() -> Any:
+    return adapter.command_line()
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -149,6 +157,8 @@ class PageRun:
                 self._bash(f"set -eu\n{block.text}", 0)
             case "toml":
                 self._toml(block)
+            case "csv" if block.comment.startswith("saved as "):
+                (self.folder / block.comment.removeprefix("saved as ")).write_text(block.text)
             case "json":
                 json.loads(block.text)
             case _:
@@ -156,7 +166,7 @@ class PageRun:
 
     def _python(self, block: Block) -> None:
         if ">>>" not in block.text:
-            exec(compile(block.text, f"line {block.line}", "exec"), self.names)  # noqa: S102
+            exec(compile(block.text, f"line {block.line}", "exec"), self.names)
             return
         test = doctest.DocTestParser().get_doctest(
             block.text, self.names, f"line {block.line}", None, block.line
@@ -239,4 +249,3 @@ def pages() -> list[Path]:
     """Return the pages with code: those of the site, the README and the contribution guide."""
     found = sorted((ROOT / "docs").rglob("*.md"))
     return [*found, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.site.code_blocks import (
+from tests.docs.code_blocks import (
     ROOT,
     Block,
     PageRun,
@@ -18,6 +18,9 @@ from tests.site.code_blocks import (
     threedice_commands,
     unknown_parts,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGES = [page for page in pages() if any(each.language != "text" for each in blocks(page))]
 RUN = [page for page in PAGES if page.name != "README.md"]  # pytest runs its doctests
@@ -77,7 +80,12 @@ def test_code_is_in_fences_with_a_language() -> None:
         for found in INDENTED.findall(re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL))
         if "threedice" in found or "make" in found
     ]
-    nameless = [f"{name(page)}:{each.line}" for page in pages() for each in blocks(page) if not each.language]
+    nameless = [
+        f"{name(page)}:{each.line}"
+        for page in pages()
+        for each in blocks(page)
+        if not each.language
+    ]
 
     assert (indented, nameless) == ([], [])
 
