@@ -20,10 +20,10 @@ def page() -> str:
     return "\n\n".join(
         [
             "# The command line",
-            "For everybody who uses `threedice` in a terminal: every command with its arguments and "
-            "options.",
-            "`threedice --help` and `threedice COMMAND --help` print the same. Errors are one line on "
-            "standard error, with exit code 2.",
+            "For everybody who uses `threedice` in a terminal: every command with its arguments "
+            "and options.",
+            "`threedice --help` and `threedice COMMAND --help` print the same. Errors are one line "
+            "on standard error, with exit code 2.",
             *(
                 part
                 for name, each in COMMANDS.items()

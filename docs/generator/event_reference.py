@@ -45,9 +45,9 @@ def page() -> str:
     """Return the page."""
     parts = [
         "# Events",
-        "For developers and auditors: every event that a log can hold, generated from its class. An "
-        "event is stored as JSON with its name as `type`, is never changed, and can be read by every "
-        "later version.",
+        "For developers and auditors: every event that a log can hold, generated from its class. "
+        "An event is stored as JSON with its name as `type`, is never changed, and can be read by "
+        "every later version.",
         "Amounts are integers in minor units. `by` is the actor: an id and a role.",
     ]
     for title, lead, union in _GROUPS:

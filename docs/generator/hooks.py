@@ -140,9 +140,9 @@ def _rulebooks_page() -> str:
         [
             "# Rulebooks",
             "",
-            "For players, designers and auditors: the rulebooks that come with Threedice. Each page is",
-            "generated from the rulebook's TOML file: layouts, odds, readings, clauses and the findings",
-            "of the linter.",
+            "For players, designers and auditors: the rulebooks that come with Threedice. Each",
+            "page is generated from the TOML file: layouts, odds, readings, clauses and the",
+            "findings of the linter.",
             "",
             "| rulebook | jurisdiction | version | games |",
             "|---|---|---|---|",

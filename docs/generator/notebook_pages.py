@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import nbformat
@@ -66,12 +67,13 @@ def execute(file: Path) -> Any:
     if kept.exists():
         return nbformat.read(kept, as_version=4)
     notebook = nbformat.read(file, as_version=4)
-    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
-    client = NotebookClient(notebook, km=kernel, timeout=SECONDS_OF_A_CELL)
-    try:
-        asyncio.run(client.async_execute())
-    except CellExecutionError as error:
-        raise NotebookFailed(f"{file.name}: {_ANSI.sub('', str(error))}") from None
+    with TemporaryDirectory() as sockets:
+        kernel = AsyncKernelManager(transport="ipc", ip=f"{sockets}/kernel")
+        client = NotebookClient(notebook, km=kernel, timeout=SECONDS_OF_A_CELL)
+        try:
+            asyncio.run(client.async_execute())
+        except CellExecutionError as error:
+            raise NotebookFailed(f"{file.name}: {_ANSI.sub('', str(error))}") from None
     EXECUTED.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, kept)
     return notebook
