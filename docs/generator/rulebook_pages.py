@@ -68,6 +68,7 @@ def _layout(source: RulebookSource, game: Game) -> Iterator[str]:
     )
     figures = sheet_figures(sheet)
     yield from map(raw, figures[2:])
+    yield f"[Pick boxes on this felt](../live-odds.md?game={game.id}), and see the odds of the mix."
     yield f"### Odds of layout {layout}"
     yield raw("".join(figures[:2]))
     yield raw(boxes_table(sheet))

@@ -20,6 +20,8 @@ async function start() {
   for (const [name, title] of python.games().toJs()) {
     choice.add(new Option(`${title} (${name})`, name));
   }
+  const asked = new URLSearchParams(location.search).get("game");
+  if ([...choice.options].some((each) => each.value === asked)) choice.value = asked;
   choice.disabled = stake.disabled = false;
   choice.addEventListener("change", drawFelt);
   drawFelt();
@@ -57,7 +59,9 @@ function show() {
   for (const area of areas().filter((each) => each.hasAttribute("role"))) {
     area.setAttribute("aria-pressed", String(stakes.has(area.dataset.box)));
   }
-  status.textContent = stakes.size ? `${stakes.size} boxes staked; press a box again to remove it.` : "Pick boxes on the felt.";
+  status.textContent = stakes.size
+    ? `Boxes staked: ${stakes.size}; pick a box again to remove it.`
+    : "Pick boxes on the felt.";
   if (!stakes.size) {
     result.replaceChildren();
     return;

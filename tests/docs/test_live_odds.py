@@ -25,7 +25,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, site_url: str) -> Iterator[Page]:
-    """Open the page, wait until Python has started, and choose a game."""
+    """Open the page of a game, and wait until Python has started."""
     width, height = SIZES["phone"]
     page = browser.new_page(viewport={"width": width, "height": height})
     page.set_default_timeout(TIMEOUT_MILLISECONDS)
@@ -34,8 +34,8 @@ def page(browser: Browser, site_url: str) -> Iterator[Page]:
         "request",
         lambda each: None if each.url.startswith(site_url) else elsewhere.append(each.url),
     )
-    page.goto(f"{site_url}/live-odds.html")
-    page.get_by_label("Game", exact=True).select_option(GAME, timeout=TIMEOUT_MILLISECONDS)
+    page.goto(f"{site_url}/live-odds.html?game={GAME}")
+    page.get_by_role("button", name="big", exact=True).wait_for()
     yield page
     assert [each for each in elsewhere if not each.startswith(("data:", "blob:"))] == []
     page.close()

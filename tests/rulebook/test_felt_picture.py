@@ -34,7 +34,7 @@ def test_game_without_a_felt_shows_its_boxes_and_odds_in_a_notebook() -> None:
     assert "1 to 1 / 2 to 1 / 3 to 1" in html
 
 
-def test_chips_lie_in_the_middle_of_their_area_with_their_amount() -> None:
+def test_chips_lie_within_their_area_with_their_amount() -> None:
     game = load("sg-rws-tai-sai-v6/a")
     assert game.felt is not None
     area = next(each for each in game.felt.areas if each.box == "big")
@@ -43,6 +43,8 @@ def test_chips_lie_in_the_middle_of_their_area_with_their_amount() -> None:
     drawing = ElementTree.fromstring(felt_picture(game, game.felt, {}, {"big": 1500}))
 
     (chip,) = [each for each in drawing.iter(f"{SVG}circle") if each.get("fill") == "#f3c74f"]
-    assert float(chip.get("cx", "")) == area.x + area.width / 2
+    x, y, radius = (float(chip.get(name, "")) for name in ("cx", "cy", "r"))
+    assert area.x < x - radius < x + radius < area.x + area.width
+    assert area.y < y - radius < y + radius < area.y + area.height
     assert "1,500" in [each.text for each in drawing.iter(f"{SVG}text")]
     assert "1,500" not in plain

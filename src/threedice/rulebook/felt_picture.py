@@ -68,9 +68,9 @@ def _area(area: Area, game: Game, fill: str) -> str:
 
 
 def _chip(area: Area, amount: int) -> str:
-    """Draw a chip with the amount that lies on an area."""
-    radius = min(area.width, area.height, 56) * 0.42
-    x, y = area.x + area.width / 2, area.y + area.height / 2
+    """Draw a chip in the lower right corner of an area, with the amount that lies there."""
+    radius = min(area.width, area.height, 80) * 0.3
+    x, y = area.x + area.width - radius * 1.1, area.y + area.height - radius * 1.1
     label = f"{amount:,}"
     size = min(radius * 0.8, radius * 2.6 / len(label))
     disc = tag("circle", cx=x, cy=y, r=radius, fill="#f3c74f", stroke=INK, stroke_width=1.5)
