@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
@@ -68,8 +67,9 @@ def execute(file: Path) -> Any:
         return nbformat.read(kept, as_version=4)
     notebook = nbformat.read(file, as_version=4)
     with TemporaryDirectory() as sockets:
-        kernel = AsyncKernelManager(transport="ipc", ip=f"{sockets}/kernel")
-        client = NotebookClient(notebook, km=kernel, timeout=SECONDS_OF_A_CELL)
+        client = NotebookClient(notebook, timeout=SECONDS_OF_A_CELL)
+        kernel = client.create_kernel_manager()
+        kernel.transport, kernel.ip = "ipc", f"{sockets}/kernel"
         try:
             asyncio.run(client.async_execute())
         except CellExecutionError as error:

@@ -26,9 +26,12 @@ def page() -> str:
     parts = [
         "# Python",
         "For developers: every public name of `threedice`. `import threedice as td` is all that a "
-        "program needs; the simulation is the module [`td.sim`](../how-to/simulate.md).",
+        "program needs. `td.sim` and `td.research` are modules with extras of their own.",
     ]
     for module in sorted(modules, key=[*_TITLES, *modules].index):
         parts.append(f"## {_TITLES.get(module, module)}")
         parts += [f"::: threedice.{name}" for name in modules[module]]
+    for module in threedice._EXTRA_MODULES:
+        parts.append(f"## td.{module}")
+        parts += [f"::: threedice.{module}.{name}" for name in getattr(threedice, module).__all__]
     return "\n\n".join([*parts, ""])

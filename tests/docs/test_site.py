@@ -81,7 +81,9 @@ def test_every_event_is_in_the_reference(site: Path) -> None:
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     reference = page(site, "reference/python.html")
-    names = set(dir(threedice)) - {"__version__", "sim"}
+    modules = threedice._EXTRA_MODULES
+    names = set(dir(threedice)) - {"__version__", *modules}
+    names |= {f"{each}.{name}" for each in modules for name in getattr(threedice, each).__all__}
 
     assert [name for name in names if f'id="threedice.{name}"' not in reference] == []
 
