@@ -14,17 +14,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("notebook", notebooks(), ids=lambda notebook: notebook.stem)
-def test_notebook_runs_and_shows_a_result(notebook: Path) -> None:
-    # In a process of its own: Jupyter's warnings and event loops are not under test.
-    code = (
-        "import sys; from pathlib import Path; from docs.generator import notebook_pages as pages; "
-        "file = Path(sys.argv[1]); print(pages.render(file, pages.execute(file)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(notebook)],
+SCRIPT = """
+import sys
+from pathlib import Path
+from docs.generator import notebook_pages as pages
+file = Path(sys.argv[1])
+print(pages.render(file, pages.execute(file)))
+"""
+
+
+def execute(notebook: Path) -> subprocess.CompletedProcess[str]:
+    """Execute in a process of its own: Jupyter's warnings and event loops are not under test."""
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(notebook)],
         cwd=ROOT, check=False, capture_output=True, text=True,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("notebook", notebooks(), ids=lambda notebook: notebook.stem)
+def test_notebook_runs_and_shows_a_result(notebook: Path) -> None:
+    done = execute(notebook)
 
     assert done.returncode == 0, done.stderr
     assert "```text" in done.stdout or 'class="sheet output"' in done.stdout
@@ -44,15 +53,8 @@ def test_notebook_with_a_failing_cell_is_reported_by_name(tmp_path: Path) -> Non
     file = tmp_path / "broken.ipynb"
     cell = nbformat.v4.new_code_cell("1 / 0")
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
-    code = (
-        "import sys; from pathlib import Path; from docs.generator import notebook_pages as pages; "
-        "pages.execute(Path(sys.argv[1]))"
-    )
 
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(file)],
-        cwd=ROOT, check=False, capture_output=True, text=True,
-    )  # fmt: skip
+    done = execute(file)
 
     assert done.returncode == 1
     assert "NotebookFailed: broken.ipynb" in done.stderr
