@@ -11,7 +11,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
 
-.PHONY: run quick test tools $(GROUPS) check-screens format screens bench soak faults mutants citations clauses pictures playthroughs contract generated clean
+.PHONY: run quick test tools $(GROUPS) check-screens format docs screens bench soak faults mutants citations clauses pictures playthroughs contract generated clean
+
+# Python for browsers, which the live odds page of the documentation loads.
+PYODIDE := build/pyodide/.fetched
 
 # The npm packages of the screens: a target of its own, so that groups at the same time do not both install them.
 PACKAGES := screens/node_modules/.installed-from
@@ -28,7 +31,7 @@ quick: .venv/ready
 
 # Three groups at a time keep two cores busy: tests also wait. Each prints its output when it is done.
 test: export THREEDICE_REQUIRE_ALL := 1
-test: .venv/ready tools $(PACKAGES)
+test: .venv/ready tools $(PACKAGES) $(PYODIDE)
 	$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target $(GROUPS)
 
 # The programs that tests need besides Python: a PostgreSQL server, Chromium and nginx.
@@ -59,7 +62,7 @@ test-screens: .venv/ready $(PACKAGES)
 test-sim: .venv/ready
 	$(BIN)/pytest tests/sim
 
-test-rest: .venv/ready
+test-rest: .venv/ready $(PYODIDE)
 	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/log tests/api tests/screens tests/sim)
 
 check: .venv/ready check-screens
@@ -75,6 +78,11 @@ format: .venv/ready $(PACKAGES)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python screens/build.py run format
+
+# The documentation site, in build/site; needs no network once the packages and Pyodide are fetched.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: .venv/ready $(PYODIDE)
+	$(BIN)/python -m mkdocs build --strict
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/odds.py
@@ -134,10 +142,14 @@ pictures: .venv/ready
 	PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 clean:
-	rm -rf .venv dist .coverage .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist .coverage .mypy_cache .pytest_cache .ruff_cache
 
 $(PACKAGES): screens/package-lock.json .venv/ready
 	$(BIN)/python screens/build.py install
+
+$(PYODIDE): tools/pyodide.py .venv/ready
+	$(BIN)/python -m tools.pyodide
+	touch $(PYODIDE)
 
 # What is needed to run is installed first, so that `make run` does not wait for the tools.
 .venv/installed: pyproject.toml constraints.txt

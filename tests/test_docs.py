@@ -88,8 +88,9 @@ def test_every_page_says_at_its_top_who_it_is_for() -> None:
     assert silent == []
 
 
-def test_every_link_to_a_file_leads_to_one() -> None:
-    pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]
+def test_every_link_to_a_file_outside_the_site_leads_to_one() -> None:
+    """Links within the site are checked where it is built, with its generated pages."""
+    pages = [*DOCS.parent.glob("*.md")]
     broken = [
         f"{page.name}: {target}"
         for page in pages

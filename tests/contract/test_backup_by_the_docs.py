@@ -31,7 +31,7 @@ def read_commands() -> list[tuple[str, list[str]]]:
     """Return the commands of the section about backups, each with its comment."""
     text = MANUAL.read_text(encoding="utf-8")
     section = text.split("\n## Backup and restore\n")[1].split("\n## ")[0]
-    block = section.strip("\n").split("\n\n")[0]
+    block = section.split("```sh\n")[1].split("```")[0]
     lines = [line.strip().partition("#") for line in block.splitlines()]
     return [(comment.strip(), shlex.split(words)) for words, _, comment in lines]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from threedice import Mix, load, odds_sheet
+from threedice.notebook import html_bars, html_table
 from threedice.odds import (
     BettingSession,
     FixedLayout,
@@ -17,11 +19,15 @@ from threedice.odds import (
     session_odds,
     spread,
 )
-from threedice.odds.notebook import html_bars, html_table
 
 GAME = load("sg-rws-tai-sai-v6/a")
 ROUND = round_distribution(Mix(GAME, {"big": 50}))
-SHOWN = {
+SHOWN: dict[str, tuple[Any, str]] = {
+    "a mix": (
+        Mix(GAME, {"big": 50, "total:10": 20}),
+        "<td style='text-align:right;padding:1px 10px'>1/18</td>",
+    ),
+    "one round": (ROUND, "35/72"),
     "a sheet": (odds_sheet(GAME), "1/36"),
     "counted": (long_run(ROUND, 10), "net result of 10 rounds, exact"),
     "approximate": (long_run(ROUND, 10, "float64"), "net result of 10 rounds, within"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from threedice import InvalidInput, Refusal, StakeRange, Table, TableLimits, load, shipped_games
@@ -108,3 +110,33 @@ def test_other_commands_can_be_sent() -> None:
 def test_bet_that_was_never_made_cannot_be_explained() -> None:
     with pytest.raises(InvalidInput, match="no bet"):
         Table(SINGAPORE).explain("ann", "big")
+
+
+def test_table_in_a_notebook_shows_players_and_their_chips_on_the_felt() -> None:
+    table = Table("sg-rws-tai-sai-v6/a", limits=(50, 1000))
+    table.buy_in("ann", 1000)
+    before = table._repr_html_()
+    table.open_betting()
+    table.bet("ann", "big", 300)
+
+    html = table._repr_html_()
+
+    assert before.count("#f3c74f") == 0
+    assert html.count("#f3c74f") == 1
+    assert "big 300" in html
+
+
+def test_chips_of_a_box_with_areas_at_both_ends_are_drawn_in_a_notebook() -> None:
+    table = Table("sg-rws-tai-sai-v6/e", limits=(50, 1000))
+    table.buy_in("ann", 1000)
+    table.open_betting()
+    table.bet("ann", "big", 300, area="right")
+
+    assert table._repr_html_().count("#f3c74f") == 1
+
+
+def test_table_of_a_game_without_a_felt_shows_its_players_in_a_notebook() -> None:
+    table = Table(replace(load("crown-and-anchor/main"), felt=None))
+    table.buy_in("ann", 1000)
+
+    assert table._repr_html_().startswith("<table>")

@@ -56,6 +56,9 @@ SHOWN = ("dice", "layouts", "limits", "procedure", "irregularities", "people", "
          "opening", "shooter", "call")  # fmt: skip
 """The tables whose facts are printed one by one."""
 
+RETURN_FLOOR = "75"
+"""The least return in per cent that the linter does not report, unless told otherwise."""
+
 
 @rulebook_commands.callback(invoke_without_command=True)
 def list_rulebooks(
@@ -182,7 +185,9 @@ def _describe_step(step: Step) -> str:
 @rulebook_commands.command("check")
 def check_rulebook(
     name: Annotated[str, argument("RULEBOOK", "A file FILE.toml, a rulebook or a game.")],
-    floor: Annotated[str, option("PERCENT", "Report boxes that return less than this.")] = "75",
+    floor: Annotated[
+        str, option("PERCENT", "Report boxes that return less than this.")
+    ] = RETURN_FLOOR,
     chips: Annotated[str, option("5,25,100", "Report odds not payable in these chips.")] = "",
     reading: ReadingsOption = None,
     as_json: JsonOption = False,
@@ -208,7 +213,7 @@ def check_rulebook(
     print_line(f"{source.file}: {source.book.title}, {len(source.book.clauses)} clauses: valid")
     for game, findings in results:
         print_heading(f"{game.id}: {len(findings)} findings")
-        for kind, boxes, message, clauses in _group_findings(findings):
+        for kind, boxes, message, clauses in group_findings(findings):
             print_line(f"{kind}: {boxes}: {message} ({', '.join(clauses)})")
         print_line(f"readings in force: {format_readings(game)}")
 
@@ -236,7 +241,7 @@ def _compile_with_readings(source: RulebookSource, layout: str, readings: dict[s
     return compile_layout(source, layout, applicable)
 
 
-def _group_findings(
+def group_findings(
     findings: Iterable[LintFinding],
 ) -> Iterable[tuple[str, str, str, tuple[str, ...]]]:
     """Merge findings with the same message for several boxes."""

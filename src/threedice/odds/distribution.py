@@ -16,7 +16,7 @@ from math import ceil, floor, gcd, sqrt
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from threedice.errors import InvalidInput
-from threedice.odds.notebook import html_bars, html_table
+from threedice.notebook import html_bars, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -94,6 +94,11 @@ class RoundDistribution:
         `rounding` decides for a net result between two lattice points.
         """
         return rounding(Fraction(net * self.unit - rounds * self.lowest) / self.step)
+
+    def _repr_html_(self) -> str:
+        rows = [(str(net), str(probability)) for net, probability in self.results()]
+        bars = html_bars([(float(net), float(probability)) for net, probability in self.results()])
+        return html_table("net result of one round, exact", rows, ("net", "probability")) + bars
 
 
 def distribution_from_counts(counts: Mapping[int, int], unit: int = 1) -> RoundDistribution:

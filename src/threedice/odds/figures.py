@@ -12,7 +12,7 @@ from functools import cache
 from math import lcm, sqrt
 from typing import TYPE_CHECKING, Final
 
-from threedice.odds.notebook import html_table
+from threedice.notebook import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

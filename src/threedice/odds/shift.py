@@ -13,11 +13,11 @@ from math import expm1, gcd, inf, log1p
 from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
+from threedice.notebook import html_bars, html_table
 from threedice.odds.approximation import LongRun, LongRunMethod, chance_above, long_run
 from threedice.odds.convolution import check_probability
 from threedice.odds.distribution import negate
 from threedice.odds.layouts import FixedLayout, RandomLayout
-from threedice.odds.notebook import html_bars, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

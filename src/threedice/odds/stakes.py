@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from threedice.dice import ROLLS, Roll, index
 from threedice.errors import InvalidInput
 from threedice.money import Amount
-from threedice.odds.figures import Figures, compute_figures
+from threedice.notebook import html_bars, html_table
+from threedice.odds.figures import Figures, compute_figures, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,6 +95,33 @@ class Mix:
     def _extreme(self, net: int) -> tuple[Fraction, tuple[Roll, ...]]:
         rolls = (roll for roll, roll_net in zip(ROLLS, self.nets, strict=True) if roll_net == net)
         return Fraction(net, self.game.unit), tuple(rolls)
+
+    def _repr_html_(self) -> str:
+        figures = self.figures
+        exact = (
+            ("house edge", figures.edge),
+            ("return", figures.return_to_player),
+            ("wins", figures.hit),
+        )
+        rows = [(name, str(value), percent(value)) for name, value in exact]
+        rows.append(
+            (
+                "standard deviation",
+                f"{figures.sd * self.total:,.4f}",
+                f"of a stake of {self.total:,}",
+            )
+        )
+        results = [
+            (str(net), f"{ways}", percent(Fraction(ways, len(ROLLS))))
+            for net, ways in self.distribution
+        ]
+        bars = html_bars([(float(net), ways / len(ROLLS)) for net, ways in self.distribution])
+        title = ", ".join(f"{stake:,} on {box_id}" for box_id, stake in self.stakes.items())
+        return (
+            html_table(title, rows)
+            + html_table("net result of one round", results, ("net", "rolls of 216", ""))
+            + bars
+        )
 
 
 @dataclass(frozen=True, slots=True)

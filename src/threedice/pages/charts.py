@@ -8,9 +8,9 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from threedice.odds import Mix, OddsSheet, percent
-from threedice.pages.felt import INK, edge_colour
-from threedice.pages.markup import picture, tag, text
+from threedice.pages.felt import edge_colour
 from threedice.pages.numbers import format_amount
+from threedice.svg import INK, picture, tag, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from threedice.odds import percent
 from threedice.pages import markup
 from threedice.pages.charts import edge_chart, round_chart
-from threedice.pages.felt import felt_picture
+from threedice.pages.felt import tinted_felt
 
 if TYPE_CHECKING:
     from threedice.odds import BoxOdds, OddsSheet
@@ -49,15 +49,9 @@ def odds_page(sheet: OddsSheet, readings: tuple[ReadingInForce, ...], book: Rule
         [
             _identity(book),
             _lead(sheet),
-            *_figures(sheet),
+            *sheet_figures(sheet),
             markup.heading("Every box"),
-            markup.grouped_table(
-                _COLUMNS,
-                (
-                    (f"{name} ({', '.join(boxes[0].box.pays)})", map(_cells, boxes))
-                    for name, boxes in sheet.families()
-                ),
-            ),
+            boxes_table(sheet),
             markup.heading("How the figures are computed"),
             markup.paragraph(
                 "Every box is evaluated on each of the 216 equally likely rolls of three dice; "
@@ -65,9 +59,7 @@ def odds_page(sheet: OddsSheet, readings: tuple[ReadingInForce, ...], book: Rule
             ),
             markup.definitions(_METHOD_TEXTS),
             markup.heading("Readings in force"),
-            markup.definitions(map(_reading, readings))
-            if readings
-            else markup.paragraph("The rules leave nothing open."),
+            readings_list(readings),
             markup.heading("Clauses relied on"),
             markup.paragraph(sheet.game.book_id, "id"),
             markup.definitions(
@@ -100,8 +92,8 @@ def _lead(sheet: OddsSheet) -> str:
     )
 
 
-def _figures(sheet: OddsSheet) -> list[str]:
-    game = sheet.game
+def sheet_figures(sheet: OddsSheet) -> list[str]:
+    """Return the drawings of a sheet: edges by family, one round, and the felt if there is one."""
     figures = [
         markup.figure(
             edge_chart(sheet),
@@ -114,16 +106,31 @@ def _figures(sheet: OddsSheet) -> list[str]:
             "give the players each net result. Losses are red, wins are green.",
         ),
     ]
-    if game.felt:
-        edges = {each.box.id: each.figures.edge for each in sheet.boxes}
+    if felt := tinted_felt(sheet):
         figures.append(
             markup.figure(
-                felt_picture(game, game.felt, edges),
+                felt,
                 "The felt, every area tinted by its house edge: green for the lowest, red for "
                 "30 % and more. Geometry only; the numbers are those of the pay table.",
             )
         )
     return figures
+
+
+def boxes_table(sheet: OddsSheet) -> str:
+    """Return the table of all boxes, by family."""
+    groups = (
+        (f"{name} ({', '.join(boxes[0].box.pays)})", map(_cells, boxes))
+        for name, boxes in sheet.families()
+    )
+    return markup.grouped_table(_COLUMNS, groups)
+
+
+def readings_list(readings: tuple[ReadingInForce, ...]) -> str:
+    """Return the readings in force, each with its alternatives and their effect on the edge."""
+    if not readings:
+        return markup.paragraph("The rules leave nothing open.")
+    return markup.definitions(map(_reading, readings))
 
 
 def _cells(odds: BoxOdds) -> tuple[str, ...]:

@@ -30,8 +30,10 @@ from threedice.dice import (
 )
 from threedice.errors import InvalidInput, UnknownName
 from threedice.money import Odds
+from threedice.notebook import html_table
 from threedice.rulebook.conditions import VOCABULARY, describe_condition
 from threedice.rulebook.conduct import Conduct, RulebookStruct
+from threedice.rulebook.felt_picture import felt_picture
 from threedice.rulebook.schema import ConditionName
 
 if TYPE_CHECKING:
@@ -280,6 +282,16 @@ class Game:
         if call_format.total:
             parts.append(call_format.total.format(total=sum(roll)))
         return ", ".join(parts)
+
+    def _repr_html_(self) -> str:
+        """Show the felt in a notebook; a game without one as the list of its boxes."""
+        if self.felt:
+            return felt_picture(self, self.felt, {})
+        rows = [
+            (box.id, " / ".join(str(line.odds) for line in box.lines))
+            for box in self.boxes.values()
+        ]
+        return html_table(f"{self.title} ({self.id})", rows, ("box", "pays"))
 
 
 def _same_selection(box_id: str, boxes: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from math import exp, fsum, lgamma, log, log1p, sqrt
 from typing import TYPE_CHECKING, Final
 
 from threedice.errors import InvalidInput
-from threedice.odds.notebook import html_table
+from threedice.notebook import html_table
 from threedice.odds.sessions import session_odds
 from threedice.sim.kernels.sessions import SUMS
 

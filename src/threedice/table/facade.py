@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from threedice.notebook import html_table
 from threedice.rulebook import Game, load
+from threedice.rulebook.felt_picture import felt_picture
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.decide import decide
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
-    from threedice.table.limits import LimitMode, PlayerId
+    from threedice.table.limits import LimitMode, PlayerId, Spot
 
 NO_CURRENCY: Final = "XXX"
 """The code of ISO 4217 for amounts in no currency."""
@@ -174,3 +176,28 @@ class Table:
     def __repr__(self) -> str:
         unit = self.game.facts.procedure.unit
         return f"<Table {self.game.id}, {unit} {self.state.rounds}, stacks {self.stacks}>"
+
+    def _repr_html_(self) -> str:
+        """Show the felt with the chips on it, and the players, in a notebook."""
+        number = self.state.rounds
+        title = f"{self.game.title}, {self.game.facts.procedure.unit} {number}"
+        bets = self.bets
+        rows = [
+            (
+                player,
+                f"{stack:,}",
+                ", ".join(f"{box} {amount:,}" for box, amount in bets.get(player, {}).items()),
+            )
+            for player, stack in self.stacks.items()
+        ]
+        players = html_table(title, rows, ("player", "stack", "on the layout"))
+        if not self.game.felt:
+            return players
+        totals = self.state.round.totals if self.state.round else {}
+        chips = {self._area(spot): total for spot, total in totals.items()}
+        return felt_picture(self.game, self.game.felt, {}, chips) + players
+
+    def _area(self, spot: Spot) -> str:
+        """Return the area of a spot; of a box with several areas and one limit, the first."""
+        ends = self.game.ends.get(spot, ("",))
+        return f"{spot}@{ends[0]}" if ends[0] else spot

@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import fsum
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from threedice.odds.notebook import html_bars, html_table
+from threedice.notebook import html_bars, html_table
 from threedice.odds.sessions.markov_chain import (
     MAX_STATES,
     ExactPropagator,
