@@ -110,11 +110,20 @@ def subjects_of(source: RulebookSource, number: str) -> list[str]:
 
 
 def is_about(mutant: Mutant, subject: str) -> bool:
-    """Return whether a mutant changes a key of a clause's subject, and adds what it names."""
-    (key, old, new), (path, _, added) = mutant.changes[0], subject.partition("+")
-    if not is_below(key, tuple(path.split("."))):
-        return False
-    return not added or (added in (new or ()) and added not in (old or ()))
+    """Return whether a mutant changes a key of a clause's subject, in the way that it names."""
+    path, added, role = subject.partition("+")
+    path, given, value = path.partition("=")
+    subject_key = tuple(path.split("."))
+    for key, old, new in mutant.changes:
+        if given:
+            found = key == subject_key and new == (value or None)
+        elif added:
+            found = key == subject_key and new == [*old, role]
+        else:
+            found = is_below(key, subject_key)
+        if found:
+            return True
+    return False
 
 
 def silent_keys(source: RulebookSource) -> set[KeyPath]:
@@ -151,6 +160,7 @@ def _mutants_of_table(source: RulebookSource, path: KeyPath) -> Iterator[Mutant]
     if path[-1] == "under":
         path = path[:-1]
     yield from _changes_at(source, path)
+    yield from _all_negated(source, path)
     if path[0] == "layouts":
         yield from _without_families(source, path[1])
         yield from _exchanged(source, path[1])
@@ -160,6 +170,16 @@ def _mutants_of_table(source: RulebookSource, path: KeyPath) -> Iterator[Mutant]
             yield from _changes_at(source, key)
     if len(path) > 1:
         yield Mutant((Change(path, value_at(source.data, path), None),))
+
+
+def _all_negated(source: RulebookSource, path: KeyPath) -> Iterator[Mutant]:
+    """Yield a table with all its booleans negated, for those that only tell together."""
+    table = value_at(source.data, path)
+    negated = [
+        Change((*path, key), old, not old) for key, old in table.items() if isinstance(old, bool)
+    ]
+    if len(negated) > 1:
+        yield Mutant(tuple(negated))
 
 
 def _rows_of_wager(source: RulebookSource, wager: str) -> Iterator[KeyPath]:

@@ -76,15 +76,37 @@ def test_value_before_the_change_of_each_proof_is_that_of_the_rulebook(book_id: 
 def test_mutants_of_a_clause_change_only_tables_that_cite_it() -> None:
     source = load_rulebook("sg-rws-tai-sai-v6")
 
-    changed = {mutant.changes[0].key for mutant in mutants_of_clause(source, "5.1.2")}
+    changed = {mutant.changes[0].key for mutant in mutants_of_clause(source, "5.2.1")}
 
-    assert changed == {
-        ("limits", "pro_rata"),
-        *(
-            ("limits", "pro_rata", key)
-            for key in ("method", "never_below_minimum", "exempt_below_minimum")
+    assert changed
+    assert all(key[:2] == ("limits", "minimum") for key in changed)
+
+
+@pytest.mark.parametrize(
+    ("book", "number", "change"),
+    [
+        (
+            "sg-rws-tai-sai-v6",
+            "5.7",
+            (("irregularities", "bet-after-close", "consequence"), "refuse", "settle-as-placed"),
         ),
-    }
+        (
+            "nz-tai-sai-2008",
+            "6.2",
+            (("procedure", "steps", "close-betting", "by"), ["dealer"], ["dealer", "supervisor"]),
+        ),
+    ],
+)
+def test_subject_of_a_clause_names_its_change(
+    book: str, number: str, change: tuple[tuple[str, ...], object, object]
+) -> None:
+    assert [each.changes for each in mutants_of_clause(load_rulebook(book), number)] == [(change,)]
+
+
+def test_booleans_of_a_table_are_negated_together_too() -> None:
+    mutants = mutants_of_clause(load_rulebook("sg-rws-tai-sai-v6"), "5.1.2")
+
+    assert max(len(each.changes) for each in mutants) == 2
 
 
 def test_changed_book_that_contradicts_itself_does_not_compile() -> None:

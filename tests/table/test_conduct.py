@@ -328,6 +328,21 @@ def test_shooter_may_bet_elsewhere_only_if_the_rulebook_allows_it(allowed: bool)
         assert (refused.code, refused.clause) == ("role/not-allowed", ("7.6",))
 
 
+def test_late_bet_that_the_rulebook_lets_stand_is_refused_once_the_dice_are_visible() -> None:
+    game = Table().game
+    rules = game.facts.irregularities
+    late = replace(rules["bet-after-close"], consequence="settle-as-placed")
+    table = table_on_changed_game(
+        replace_facts(game, irregularities={**rules, "bet-after-close": late})
+    )
+    table.play("open betting", "close betting", "ann bets 50 on big", "tumbles 3 times")
+    table.play("ann bets 50 on big", "ann withdraws 50 from big", "uncover the dice")
+
+    assert table.expect_refusal("ann bets 50 on big").code == "betting/closed"
+    table.play("dice 6 5 4")
+    assert table.stack("ann") == 2050
+
+
 @pytest.mark.clause("nz-tai-sai-2008 4.8", "nz-tai-sai-2008 4.7(b)")
 @pytest.mark.parametrize(("box", "clauses"), [("big", ("4.7(b)", "4.8")), ("small", ("4.8",))])
 def test_bets_cannot_be_withdrawn_once_the_result_is_called(

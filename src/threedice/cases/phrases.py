@@ -273,7 +273,7 @@ PHRASES: Final = (
         send(commands.Report),
     ),
     Phrase(
-        "dealer abandons the round: a reason",
+        "dealer abandons the round [with supervisor]: a reason",
         "{by:actor} abandons the (?:round|spin|throw)" + _WITH + ": {reason:text}",
         send(commands.AbandonRound),
     ),

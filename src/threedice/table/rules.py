@@ -326,16 +326,20 @@ def is_in_series(state: TableState) -> bool:
 def require_open_betting(game: Game, state: TableState, *grounds: Grounds) -> Round:
     """Return the current round, refusing the command if its betting is not open.
 
-    The refusal after the close also cites these grounds.
+    After the close the rulebook may let a bet stand as long as nobody can see the dice. The refusal
+    then also cites these grounds.
     """
     current, steps = state.round, game.facts.procedure.steps
     opens = steps["open-betting"]
     if current is None or "open-betting" not in current.done:
         raise refuse("betting/not-open", opens)
     if "close-betting" in current.done:
-        late_bet = game.facts.irregularities.get("bet-after-close") or steps["close-betting"]
-        in_settlement = "collect-losers" in current.done
-        raise refuse("betting/closed", *grounds, late_bet, opens if in_settlement else None)
+        late_bet = game.facts.irregularities.get("bet-after-close")
+        stands = late_bet is not None and late_bet.consequence == "settle-as-placed"
+        if not stands or are_dice_visible(game, current):
+            in_settlement = "collect-losers" in current.done
+            rule = late_bet or steps["close-betting"]
+            raise refuse("betting/closed", *grounds, rule, opens if in_settlement else None)
     return current
 
 
