@@ -432,7 +432,7 @@ def test_locked_table_is_released_with_a_reason(house: House, new_user: NewUser)
     malfunction.get_by_label("Reason").fill("the tumbler was changed")
     malfunction.get_by_role("button", name="Release the table").click()
 
-    expect(page.get_by_text("Table locked is released.")).to_be_visible()
+    expect(page.get_by_text("Locked is released.")).to_be_visible()
     expect(malfunction).to_have_count(0)
     assert house.get("/api/tables/locked")["locked"] == []
 
@@ -475,6 +475,12 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
     page.get_by_label("Amount").fill("100.50")
     page.get_by_role("button", name="Pay out").click()
     expect(page.get_by_test_id("balance")).to_have_text(format_amount(balance + 14_950))
+    statement = page.locator("[data-account=house]")
+    for cell, amounts in {"amount": (-10_050, 25_000), "balance": (14_950, 25_000)}.items():
+        for line, amount in enumerate(amounts):
+            text = format_amount(amount + (balance if cell == "balance" else 0), sign=True)
+            shown = statement.locator(f"[data-cell={cell}]").nth(line)
+            expect(shown).to_have_text(text.removeprefix("+") if cell == "balance" else text)
 
     page.get_by_label("Name", exact=True).fill("Ann Other")
     page.get_by_role("button", name="Save").click()
@@ -551,7 +557,7 @@ def test_auditor_verifies_the_log_and_filters_the_security_trail(
 
 def test_auditor_sees_a_table_without_controls(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("auditor", "/pit/figures")
-    parts = page.get_by_role("navigation", name="Parts of table figures")
+    parts = page.get_by_role("navigation", name="Parts of Figures")
     expect(parts.get_by_role("link")).to_have_text(
         ["Now", "Limits", "Rounds", "Equipment", "Dice", "Dice monitor", "Approvals"]
     )
