@@ -16,3 +16,9 @@ test("a family is named without the faces of its boxes", () => {
   expect(familyName({ family: "any-triple", name: "Any Triple" })).toBe("全圍");
   expect(familyName({ family: "of-my-own", name: "My Family" })).toBe("My Family");
 });
+
+test("every family whose boxes are named by faces has a name of its own", () => {
+  const named = Object.entries(hant.box.family).filter(([, name]) => name.includes("{faces}"));
+
+  expect(Object.keys(hant.box.families)).toEqual(named.map(([family]) => family));
+});
