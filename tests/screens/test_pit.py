@@ -498,6 +498,12 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
             shown = statement.locator(f"[data-cell={cell}]").nth(line)
             expect(shown).to_have_text(text.removeprefix("+") if cell == "balance" else text)
 
+    page.emulate_media(media="print")
+    for control in page.locator("header, nav, form, button, input").all():
+        expect(control).to_be_hidden()
+    expect(statement).to_be_visible()
+    page.emulate_media(media="screen")
+
     page.get_by_label("Name", exact=True).fill("Ann Other")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Ann Other")).to_be_visible()
