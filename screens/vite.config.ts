@@ -2,9 +2,10 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import type { SvelteConfig } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
-// The modules that every page uses are one chunk: many small ones compress worse.
-const SHARED =
-  /src[\\/]table[\\/]|svelte[\\/]src|clsx|esm-env|src[\\/]texts[\\/]|src[\\/]lib[\\/](clock|dice|money|time|Dialog|Die|Trouble)\b/;
+// The modules that most pages use are one chunk: many small ones compress worse. Texts that few pages use are not in it.
+const TEXTS = "texts[\\\\/](?!consequences|explanation|force|limits|meanings|rulebooks|statement)";
+const LIB = "lib[\\\\/](?:clock|dice|money|numbers|time|Dialog|Die|Trouble)\\b";
+const SHARED = new RegExp(`src[\\\\/](?:table[\\\\/]|${TEXTS}|${LIB})|svelte[\\\\/]src|clsx|esm-env`);
 
 const compilerOptions: SvelteConfig["compilerOptions"] = {
   runes: true,

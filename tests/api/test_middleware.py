@@ -248,6 +248,19 @@ async def test_unknown_path_returns_a_404_problem(house_in_play: HouseApp) -> No
         assert response.headers["content-type"] == "application/problem+json"
 
 
+async def test_browser_at_an_unknown_address_gets_the_page(house: HouseApp) -> None:
+    client = house.client("player")
+    for accept, path, media_type in (
+        ("text/html,*/*;q=0.8", "/nowhere", "text/html; charset=utf-8"),
+        ("*/*", "/nowhere", "application/problem+json"),
+        ("text/html", "/api/nowhere", "application/problem+json"),
+        ("text/html", "/assets/nothing.js", "application/problem+json"),
+    ):
+        response = await client.get(path, headers={"Accept": accept})
+        assert response.status_code == 404
+        assert response.headers["content-type"] == media_type
+
+
 async def test_requests_for_unknown_tables_load_no_stream(house_in_play: HouseApp) -> None:
     client = house_in_play.client("pit-manager")
     for path in ("", "/results", "/exposure", "/room", "/sheet", "/game", "/shift", "/rounds/1"):

@@ -70,8 +70,8 @@ async def test_tls_responses_set_hsts_and_a_host_only_cookie() -> None:
     ("accept_language", "language", "words"),
     [
         ("en", "en", "Betting is not open yet"),
-        ("zh-TW,zh;q=0.5", "zh-Hant", "尚未開始投注"),
-        ("zh-CN", "zh-Hans", "尚未开始投注"),
+        ("zh-TW,zh;q=0.5", "zh-Hant", "尚未開始下注"),
+        ("zh-CN", "zh-Hans", "尚未开始下注"),
         ("fr, *", "en", "Betting is not open yet"),
         ("", "en", "Betting is not open yet"),
     ],

@@ -51,12 +51,17 @@ def test_statement_has_each_account_with_its_balances_and_explains_a_round(
     check_ledgers(page, house, player, 50)
     page.get_by_role("button", name="Older lines").click()
     check_ledgers(page, house, player, 1000)
-    page.get_by_role("button", name="Explain round 9 at sg-c").first.click()
+    page.get_by_role("button", name="Explain round 9 at SG C").first.click()
     dialog = page.get_by_role("dialog")
     explained = house.get("/api/tables/sg-c/rounds/9/explanation", "player")
     for bet in explained:
-        for line in bet["lines"]:
-            expect(dialog).to_contain_text(line)
+        net = format_amount(bet["net"], sign=True)
+        expect(dialog.locator(f"[data-bet='{bet['spot']}']")).to_contain_text(net)
+    net = format_amount(sum(bet["net"] for bet in explained), sign=True)
+    expect(dialog.get_by_test_id("explained-net")).to_contain_text(net)
+    dialog.get_by_test_id("chip-by-chip").locator("summary").click()
+    steps = [step for bet in explained for step in bet["steps"]]
+    expect(dialog.get_by_role("listitem")).to_have_count(len(steps))
     assert not accessibility_violations(page)
     page.keyboard.press("Escape")
 

@@ -22,16 +22,18 @@ GAMES = {
     "hans-sg": "sg-rws-tai-sai-v6/a",
     "hant-nz": "nz-tai-sai-2008/1",
     "hans-nz": "nz-tai-sai-2008/1",
+    "walked": "sg-rws-tai-sai-v6/a",
 }
 AUTOMATIC = (
     table_toml("auto", "sg-rws-tai-sai-open-cover-v5/a", "refuse")
     + "dealt_by_house = { betting_seconds = 2, closing_seconds = 1, showing_seconds = 1 }\n"
 )
-NAMES = ("The test house", "threedice verify-dice")
-"""English words that are names: of the house, and of a command to type."""
+TABLE_TITLES = ("Hant SG", "Hans SG", "Hant NZ", "Hans NZ", "Walked", "Auto")
+NAMES = ("The test house", *TABLE_TITLES, "threedice verify-dice", "tai-sai-7", "Asia/Singapore")
+"""Latin words that are names: of the house, its tables and its time zone, a command, an example."""
 
 ENGLISH_SENTENCES = """(names) => {
-  const sentence = /[A-Za-z][A-Za-z'’-]*(?:[\\s,.;:]+[A-Za-z][A-Za-z'’-]*){2,}/;
+  const sentence = /[A-Za-z][A-Za-z'’-]+[,.;:]?\\s+[A-Za-z][A-Za-z'’-]+/;
   const found = [];
   const isOriginal = (element) => element.closest("[lang]")?.getAttribute("lang") === "en";
   const look = (text, element, where) => {
@@ -49,7 +51,7 @@ ENGLISH_SENTENCES = """(names) => {
       look(element.getAttribute(name), element, name);
   return found;
 }"""
-"""Three Latin words in a row outside an element that is marked as English."""
+"""Two Latin words in a row outside an element that is marked as English."""
 
 RECORD_SPEECH = """() => {
   window.spoken = [];
@@ -167,3 +169,100 @@ def test_dialogs_of_the_dealer_and_sealed_dice_have_no_english_sentence(
     fairness.get_by_role("button").click()
     expect(fairness.get_by_test_id("dice-check")).to_have_attribute("data-fair", "true")
     assert_no_english(watching)
+
+
+ODDS = "/odds/sg-rws-tai-sai-v6/a"
+PAGES = {
+    "": ("/",),
+    "player": (
+        "/",
+        "/table/walked",
+        "/board/walked",
+        "/account",
+        "/odds",
+        f"{ODDS}?mix=big*100,total:10*100&roll=1-3-6",
+        f"{ODDS}?mix=pig*100&roll=7-7-7",
+        f"{ODDS}?view=sheet",
+        f"{ODDS}?view=compare&with=nz-tai-sai-2008/1",
+        f"{ODDS}?view=readings",
+        f"{ODDS}?view=clauses",
+        "/odds/triple-dice/mat?view=readings",
+        "/odds/missing/game",
+        "/table/missing",
+        "/nowhere",
+    ),
+    "dealer": ("/", "/deal/walked", "/deal/auto", "/account"),
+    "pit-manager": (
+        *(f"/pit?view={view}" for view in ("floor", "approvals", "report", "players", "create")),
+        "/pit?view=players&player={player}",
+        *(
+            f"/pit/walked?view={view}"
+            for view in ("now", "running", "limits", "decisions", "rounds", "equipment", "dice")
+        ),
+        "/pit/walked?view=monitor",
+        "/pit/walked?view=approvals",
+    ),
+    "shift-manager": ("/pit/walked?view=decisions",),
+    "auditor": ("/pit?view=audit", "/pit/walked?view=now"),
+    "administrator": ("/pit?view=people", "/account"),
+}
+"""The pages of each user; nobody is signed in at the first."""
+
+
+@pytest.fixture(scope="module")
+def walked(house: House) -> House:
+    """Return the house with a played round, a decided and a waiting request at one table."""
+    house.pass_checks("walked")
+    player = house.buy_in("walked")
+    house.send("dealer", "walked", "OpenBetting")
+    for box in ("big", "total:10"):
+        house.send("player", "walked", "PlaceBet", player=player, box=box, amount=500)
+    house.deal("walked", (1, 3, 6))
+    house.get_until(f"/api/accounts/{player}/statement", lambda lines: len(lines) > 2)
+    for amount in (100, 200):
+        command = {"round": 1, "player": player, "amount": amount, "reason": "錯付"}
+        asked = house.client("supervisor").post(
+            "/api/tables/walked/requests",
+            json={"command": {"type": "CorrectBet", **command}, "reason": "錯付"},
+        )
+        assert asked.is_success, asked.text
+    request = house.get("/api/requests", "pit-manager")[0]["id"]
+    declined = house.client("pit-manager").post(
+        f"/api/requests/{request}/decline", json={"note": "已查"}
+    )
+    assert declined.is_success, declined.text
+    return house
+
+
+@pytest.mark.parametrize("lang", ["zh-Hant", "zh-Hans"])
+def test_no_page_has_an_english_sentence(walked: House, new_user: NewUser, lang: str) -> None:
+    found = []
+    player = walked.account_id("player")
+    for user, paths in PAGES.items():
+        window = new_user(walked, "desk", lang)
+        if user:
+            window.sign_in(user)
+        tabs = {path: window.context.new_page() for path in paths}
+        for path, page in tabs.items():
+            page.goto(path.format(player=player))
+        for path, page in tabs.items():
+            expect(page.locator("h1")).to_have_count(1)
+            page.wait_for_load_state("networkidle")
+            sentences = page.evaluate(ENGLISH_SENTENCES, list(NAMES))
+            found += [f"{user} {path}: {each}" for each in sentences]
+
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("lang", ["zh-Hant", "zh-Hans"])
+def test_statement_explains_a_round_in_chinese(walked: House, new_user: NewUser, lang: str) -> None:
+    page = new_user(walked, "desk", lang).sign_in("player", "/account")
+    ledger = page.locator("[data-account=walked]")
+    ledger.get_by_role("button", name="1").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_test_id("explained-net")).to_contain_text("+25.00")
+    dialog.get_by_test_id("chip-by-chip").locator("summary").click()
+
+    call = {"zh-Hant": "1、3、6，共 10 點", "zh-Hans": "1、3、6，共 10 点"}[lang]
+    expect(dialog.get_by_role("listitem").filter(has_text=call)).to_have_count(2)
+    assert_no_english(page)

@@ -203,7 +203,7 @@ def test_two_games_are_compared_box_by_box(house: House, new_user: NewUser) -> N
         "hit-there": "1.39 %",
     }.items():
         expect(pair.locator(f"[data-figure={figure}]")).to_have_text(text)
-    expect(page.get_by_text("Tai-Sai (New Zealand), layout 2").last).to_be_visible()
+    expect(page.get_by_text("Tai-Sai (New Zealand), alternative layout").last).to_be_visible()
     page.get_by_label("Only what differs").check()
     expect(table.locator("[data-verdict=same]")).to_have_count(0)
 

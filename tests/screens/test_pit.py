@@ -123,6 +123,19 @@ def test_report_covers_the_chosen_gaming_day(house: House, new_user: NewUser) ->
     expect(page.get_by_test_id("report-figures").get_by_test_id("turnover")).to_have_text("0.00")
 
 
+def test_printed_report_has_no_controls_and_its_sum_once_after_the_last_table(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("pit-manager", "/pit?view=report")
+    expect(page.get_by_test_id("report-figures")).to_be_visible()
+    page.emulate_media(media="print")
+    for control in page.locator("header, nav, form, button").all():
+        expect(control).to_be_hidden()
+    # A foot of a table is repeated on every sheet of paper, above the tables that follow.
+    expect(page.locator("tfoot")).to_have_css("display", "table-row-group")
+    expect(page.get_by_text("Shift manager: ___")).to_be_visible()
+
+
 def test_heat_map_shows_the_exposure_of_every_roll(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("supervisor", "/pit/heat")
     expect(page.get_by_text("No bets lie on the layout")).to_be_visible()
@@ -219,7 +232,10 @@ def test_only_an_approved_correction_is_paid(house: House, new_user: NewUser) ->
         form.get_by_label("Reason").fill(reason)
         form.get_by_role("button", name="Ask for approval").click()
         request = approver.get_by_test_id("request").filter(has_text=reason)
-        expect(request).to_contain_text(f"Correct round {number} for Seat 1 · player by +12.00")
+        summary = f"Correct round {number} for Seat 1 · player by +12.00"
+        expect(request).to_contain_text(summary)
+        of_all_tables = new_user(house).sign_in("shift-manager", "/pit?view=approvals")
+        expect(of_all_tables.get_by_test_id("request").first).to_contain_text(summary)
         expect(request.get_by_test_id("effect")).to_contain_text("player+12.00")
         expect(request.get_by_test_id("effect")).to_contain_text("House-12.00")
         request.get_by_label("Note on your decision").fill("seen")
@@ -432,7 +448,7 @@ def test_locked_table_is_released_with_a_reason(house: House, new_user: NewUser)
     malfunction.get_by_label("Reason").fill("the tumbler was changed")
     malfunction.get_by_role("button", name="Release the table").click()
 
-    expect(page.get_by_text("Table locked is released.")).to_be_visible()
+    expect(page.get_by_text("Locked is released.")).to_be_visible()
     expect(malfunction).to_have_count(0)
     assert house.get("/api/tables/locked")["locked"] == []
 
@@ -475,6 +491,18 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
     page.get_by_label("Amount").fill("100.50")
     page.get_by_role("button", name="Pay out").click()
     expect(page.get_by_test_id("balance")).to_have_text(format_amount(balance + 14_950))
+    statement = page.locator("[data-account=house]")
+    for cell, amounts in {"amount": (-10_050, 25_000), "balance": (14_950, 25_000)}.items():
+        for line, amount in enumerate(amounts):
+            text = format_amount(amount + (balance if cell == "balance" else 0), sign=True)
+            shown = statement.locator(f"[data-cell={cell}]").nth(line)
+            expect(shown).to_have_text(text.removeprefix("+") if cell == "balance" else text)
+
+    page.emulate_media(media="print")
+    for control in page.locator("header, nav, form, button, input").all():
+        expect(control).to_be_hidden()
+    expect(statement).to_be_visible()
+    page.emulate_media(media="screen")
 
     page.get_by_label("Name", exact=True).fill("Ann Other")
     page.get_by_role("button", name="Save").click()
@@ -551,7 +579,7 @@ def test_auditor_verifies_the_log_and_filters_the_security_trail(
 
 def test_auditor_sees_a_table_without_controls(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("auditor", "/pit/figures")
-    parts = page.get_by_role("navigation", name="Parts of table figures")
+    parts = page.get_by_role("navigation", name="Parts of Figures")
     expect(parts.get_by_role("link")).to_have_text(
         ["Now", "Limits", "Rounds", "Equipment", "Dice", "Dice monitor", "Approvals"]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.screens.house_server import PASSWORD
@@ -119,6 +120,7 @@ def test_theme_follows_the_device_until_the_user_chooses_one(
     expect(switch).to_have_accessible_name("Colours: as the device")
 
 
-def test_unknown_address_shows_a_not_found_page(house: House, new_user: NewUser) -> None:
-    page = new_user(house).sign_in("player", "/table")
+@pytest.mark.parametrize("path", ["/table", "/nowhere", "/nowhere/at/all"])
+def test_unknown_address_shows_a_not_found_page(house: House, new_user: NewUser, path: str) -> None:
+    page = new_user(house).sign_in("player", path)
     expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()

@@ -2,11 +2,15 @@
 
 import type { EquipmentView, OpeningCheck, PieceView } from "../api/schema.d.ts";
 import { boxName } from "../texts/boxes.ts";
-import { t, textOr } from "../texts/texts.ts";
+import { capitalised, t, textOr } from "../texts/texts.ts";
 
 const MAX_NAMED = 6;
 
 export const kindName = (kind: string): string => textOr(`equipment.kind.${kind}`, kind);
+/** Return the name of a kind, capitalised for the beginning of a line. */
+export const kindTitle = (kind: string): string => capitalised(kindName(kind));
+export const conditionTitle = (condition: PieceView["condition"]): string =>
+  capitalised(t(`equipment.condition.${condition}`));
 export const kindNames = (kinds: readonly string[]): string => kinds.map(kindName).join(", ");
 
 /** Return a piece with its kind: "l-1 (lights)". */

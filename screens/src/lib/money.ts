@@ -1,40 +1,22 @@
 // Format and parse amounts. Amounts are whole minor units everywhere; only displayed and typed text has a decimal
 // point.
 
-import { language } from "../texts/language.svelte.ts";
-
-const formats = new Map<string, Intl.NumberFormat>();
+import { number } from "./numbers.ts";
 
 /**
  * Format 12345 cents as "123.45"; with `sign`, a gain has a plus. The currency is omitted: the screen shows it
  * once.
  */
 export function money(amount: number, currency: string, sign = false): string {
-  const key = `${language.now} ${currency} ${sign}`;
-  let format = formats.get(key);
-  if (!format) {
-    const digits = digitsOf(currency);
-    format = new Intl.NumberFormat(language.now, {
-      minimumFractionDigits: digits,
-      maximumFractionDigits: digits,
-      signDisplay: sign ? "exceptZero" : "auto",
-    });
-    formats.set(key, format);
-  }
-  return format.format(amount / 10 ** digitsOf(currency));
+  const digits = digitsOf(currency);
+  return number(amount / 10 ** digits, digits, sign);
 }
 
 /** Format like `money`, but omit zero decimals; for chips and limits. */
 export function short(amount: number, currency: string): string {
   const whole = 10 ** digitsOf(currency);
   if (amount % whole) return money(amount, currency);
-  return wholeFormat(language.now).format(amount / whole);
-}
-
-function wholeFormat(locale: string): Intl.NumberFormat {
-  let format = formats.get(locale);
-  if (!format) formats.set(locale, (format = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })));
-  return format;
+  return number(amount / whole);
 }
 
 /** Format an amount for editing: "1234.5" as "1234.50", whole units without decimals, no separators. */

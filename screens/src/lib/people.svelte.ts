@@ -71,11 +71,13 @@ export class TablePeople {
 
 const tables = new Map<string, TablePeople>();
 
-/** Return the players of a table, shared by all parts of the page. */
+/**
+ * Return the players of a table, shared by all parts of the page. They are created outside of the caller: a derived
+ * value does not depend on state that it has created itself, and would keep the names of the first moment.
+ */
 export function peopleAt(table: string): TablePeople {
-  let found = tables.get(table);
-  if (!found) tables.set(table, (found = new TablePeople(table)));
-  return found;
+  if (!tables.has(table)) $effect.root(() => void tables.set(table, new TablePeople(table)));
+  return tables.get(table)!;
 }
 
 const others = new SvelteMap<string, PlayerLine>();

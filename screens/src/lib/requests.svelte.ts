@@ -3,6 +3,7 @@
 
 import { get } from "../api/client.ts";
 import type { EnrolmentView, RequestView } from "../api/schema.d.ts";
+import { tableTitle } from "../texts/tables.ts";
 import { t } from "../texts/texts.ts";
 import { announce } from "./announcer.svelte.ts";
 import { poll } from "./poll.ts";
@@ -42,7 +43,7 @@ export async function lookAtRequests(): Promise<void> {
   const requests = await get("/api/requests", { background: true });
   const fresh = requests.filter((each) => !before.has(each.id) && each.may_decide);
   if (waiting.known && fresh.length)
-    announce(t("common.request-arrived", { name: fresh[0]!.name, table: fresh[0]!.table }));
+    announce(t("common.request-arrived", { name: fresh[0]!.name, table: tableTitle(fresh[0]!.table) }));
   waiting.requests = requests;
   waiting.known = true;
 }

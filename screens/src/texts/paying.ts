@@ -17,5 +17,5 @@ export const oddsOfBox = (box: Pick<BoxView, "lines">): string =>
 /** Return the name of a family; in English, the rulebook's own. */
 export function familyName(box: Pick<BoxView, "family" | "name">): string {
   if (language.now === "en") return box.name;
-  return textOr(`box.family.${box.family}`, box.name, { faces: "" }).trim();
+  return textOr(`box.families.${box.family}`, textOr(`box.family.${box.family}`, box.name));
 }

@@ -26,5 +26,5 @@ test("a reason in the staff's own words is shown unchanged", () => {
 });
 
 test("a transfer names its table", () => {
-  for (const what of ["sent to table", "from table"]) expect(subjectOf({ what, note: "pit-1" })).toBe("pit-1");
+  for (const what of ["sent to table", "from table"]) expect(subjectOf({ what, note: "pit-1" })).toBe("Pit 1");
 });

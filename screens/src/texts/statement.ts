@@ -3,9 +3,10 @@
 import type { StatementLine } from "../api/schema.d.ts";
 import { boxName } from "./boxes.ts";
 import { causeName } from "./irregularities.ts";
+import { tableTitle } from "./tables.ts";
 
 /** Movements whose note is shown as it is. */
-const NOTED = new Set(["corrected", "ruling", "sent to table", "from table"]);
+const NOTED = new Set(["corrected", "ruling"]);
 
 /**
  * Return what a line is about: the box of a bet, the cause of a void round, the reason of a correction, or the table
@@ -15,5 +16,6 @@ export function subjectOf({ what, note }: Pick<StatementLine, "what" | "note">):
   if (!note) return "";
   if (what === "won" || what === "lost") return boxName(note);
   if (what === "void" || what === "reversed" || what === "put back") return causeName(note);
+  if (what === "sent to table" || what === "from table") return tableTitle(note);
   return NOTED.has(what) ? note : "";
 }

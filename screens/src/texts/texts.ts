@@ -16,5 +16,8 @@ export function textOr(key: string, fallback: string, values: Values = {}): stri
   return text === undefined ? fallback : filled(text, values);
 }
 
+/** Return a text with a capital letter, for the beginning of a line. */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 const filled = (text: string, values: Values): string =>
   text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));

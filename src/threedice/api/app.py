@@ -48,9 +48,9 @@ NOT_BUILT_PAGE: Final = b"""<!doctype html>
 """
 
 _MEDIA_TYPES: Final = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
@@ -69,7 +69,7 @@ def make_app(context: ServerContext) -> Litestar:
         state=State({"context": context}),
         dependencies=handler_dependencies(context),
         request_class=HouseRequest,
-        exception_handlers={Exception: handle_error},
+        exception_handlers={Exception: show_error},
         openapi_config=None,
         logging_config=None,
     )
@@ -115,7 +115,7 @@ class ScreenFile:
 def screen_files() -> dict[str, ScreenFile]:
     """Load all built files, by URL path."""
     if not (SCREENS_DIR / "index.html").exists():
-        return {"/index.html": ScreenFile("text/html; charset=utf-8", NOT_BUILT_PAGE, None)}
+        return {"/index.html": ScreenFile("text/html", NOT_BUILT_PAGE, None)}
     return {
         "/" + path.relative_to(SCREENS_DIR).as_posix(): _load_screen_file(path)
         for path in SCREENS_DIR.rglob("*")
@@ -139,6 +139,17 @@ async def show_page(request: Request[Any, Any, Any]) -> Response[bytes]:
     return _screen_response(request, screen_files()["/index.html"], "no-cache")
 
 
+def show_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Return an error as a problem response; a browser at an unknown address gets the page."""
+    response = handle_error(request, error)
+    path, accept = request.scope["path"], request.headers.get("accept", "")
+    if response.status_code != 404 or path.startswith(("/api/", "/assets/")):
+        return response
+    if request.method != "GET" or "text/html" not in accept:
+        return response
+    return _screen_response(request, screen_files()["/index.html"], "no-cache", status=404)
+
+
 @get("/assets/{rest:path}", name="show-asset")
 async def show_asset(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Serve a script, a style sheet or an image of the screens."""
@@ -149,11 +160,11 @@ async def show_asset(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 
 def _screen_response(
-    request: Request[Any, Any, Any], file: ScreenFile, cache_control: str
+    request: Request[Any, Any, Any], file: ScreenFile, cache_control: str, status: int = 200
 ) -> Response[bytes]:
     headers = {"Cache-Control": cache_control, "Vary": "Accept-Encoding"}
     body = file.content
     if file.gzipped is not None and "gzip" in request.headers.get("accept-encoding", ""):
         headers["Content-Encoding"] = "gzip"
         body = file.gzipped
-    return Response(body, headers=headers, media_type=file.media_type)
+    return Response(body, status_code=status, headers=headers, media_type=file.media_type)

@@ -185,7 +185,7 @@ async def test_metrics_count_bets_settlements_and_refusals(server: LiveServer) -
         await receive(socket)
         await get(server, "/api/tables", "td_nobody")
         answer = await get(server, "/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     after = samples(answer.text)
     assert after["threedice_bets_total"] - before.get("threedice_bets_total", 0) == 1
     assert after["threedice_settlements_total"] - before["threedice_settlements_total"] == 1

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { RulebookLine } from "../../api/schema.d.ts";
-import { compared, counted, gameName } from "./compare.ts";
+import { compared, counted } from "./compare.ts";
 import type { GameSheet } from "./compare.ts";
 
 /** A game with boxes as [id, odds, hit, edge]. */
@@ -31,14 +30,4 @@ test("boxes of one edge differ if they pay or win differently", () => {
   const rows = compared(gameOf(["any", "31 to 1", "1/36", "1/9"]), gameOf(["any", "15 to 1", "1/18", "1/9"]));
 
   expect(rows.map((row) => [row.verdict, row.differs])).toEqual([["same", true]]);
-});
-
-test("a game is named by its rulebook, its casino or country, and its layout", () => {
-  const book = (id: string, title: string, operator: string, games: string[]) =>
-    ({ id, title, operator, jurisdiction: "Macau", games }) as unknown as RulebookLine;
-  const books = [book("sg", "Tai Sai", "Resort", ["sg/a", "sg/c"]), book("mo", "Sic Bo (Macau)", "", ["mo/main"])];
-
-  expect(gameName("sg/c", books)).toBe("Tai Sai (Resort), layout C");
-  expect(gameName("mo/main", books)).toBe("Sic Bo (Macau)");
-  expect(gameName("of/nothing", books)).toBe("of/nothing");
 });

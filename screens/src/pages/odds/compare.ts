@@ -1,9 +1,8 @@
 // Compare two games box by box: what each pays, how often it wins, and which has the lower house edge.
 
-import type { FiguresView, GameView, RulebookLine, SheetView } from "../../api/schema.d.ts";
+import type { FiguresView, GameView, SheetView } from "../../api/schema.d.ts";
 import { boxesById } from "../../lib/game.ts";
 import { oddsOfBox } from "../../texts/meanings.ts";
-import { t } from "../../texts/texts.ts";
 import { share } from "./mix.ts";
 
 export type Verdict = "same" | "better" | "worse" | "only-here" | "only-there";
@@ -64,23 +63,4 @@ export function counted(rows: readonly Compared[]): Record<Verdict, number> {
   const found: Record<Verdict, number> = { same: 0, better: 0, worse: 0, "only-here": 0, "only-there": 0 };
   for (const row of rows) found[row.verdict]++;
   return found;
-}
-
-/** Return the name of a rulebook with the casino or the country that it is of: several have one title. */
-export function bookName({ title, operator, jurisdiction }: RulebookLine): string {
-  const origin = operator || jurisdiction;
-  return origin && !title.includes(origin) ? `${title} (${origin})` : title;
-}
-
-/** Return the name of a game within its rulebook: the layout, or the title if the rulebook has only one. */
-export function layoutName(game: string, book: RulebookLine): string {
-  if (book.games.length === 1) return book.title;
-  return t("odds.general.layout", { layout: (game.split("/")[1] ?? game).toUpperCase() });
-}
-
-/** Return the full name of a game. */
-export function gameName(game: string, books: readonly RulebookLine[]): string {
-  const book = books.find((each) => each.games.includes(game));
-  if (!book) return game;
-  return book.games.length > 1 ? `${bookName(book)}, ${layoutName(game, book)}` : bookName(book);
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from threedice.house.house import House
     from threedice.house.streams import PendingCommand
 
-METRICS_CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_CONTENT_TYPE: Final = "text/plain; version=0.0.4"
 COMMAND_SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Upper bounds of the buckets of the command duration."""
 

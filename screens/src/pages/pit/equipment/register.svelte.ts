@@ -5,7 +5,6 @@ import { command } from "../../../api/commands.ts";
 import type { TableCommand } from "../../../api/commands.ts";
 import type { EquipmentView, GameView, PieceView } from "../../../api/schema.d.ts";
 import { session } from "../../../lib/session.svelte.ts";
-import { textOr } from "../../../texts/texts.ts";
 import type { Following } from "../../../table/following.svelte.ts";
 import { mayAct, SUPERVISORS } from "../../dealer/procedure.ts";
 import { mayReport } from "../../dealer/reporting.ts";
@@ -14,8 +13,6 @@ import { Action } from "../shared/action.svelte.ts";
 
 /** The kinds of equipment that any table may have, besides those that its rulebook describes. */
 const USUAL = ["tumbler", "cover", "terminal", "lights", "results-display", "bell", "drop-box", "chip-rack"];
-
-export const kindName = (kind: string): string => textOr(`pit.equipment.kind.${kind}`, kind);
 
 export class Register {
   equipment = $state.raw<EquipmentView | null>(null);

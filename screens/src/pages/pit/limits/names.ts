@@ -3,6 +3,6 @@
 import { boxName } from "../../../texts/boxes.ts";
 import { textOr } from "../../../texts/texts.ts";
 
-export const familyName = (family: string): string => textOr(`pit.limits.families.${family}`, boxName(family));
+export const familyName = (family: string): string => textOr(`box.families.${family}`, boxName(family));
 
 export const limitName = (what: string): string => (what.includes(":") ? boxName(what) : familyName(what));

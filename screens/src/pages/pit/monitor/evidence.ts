@@ -1,12 +1,13 @@
 // Scale and format the evidence against fair dice, which the server gives as a power of ten.
 
 import type { EvidencePointView } from "../../../api/schema.d.ts";
+import { number } from "../../../lib/numbers.ts";
 
 /** Format evidence: a number with three digits, or a power of ten where that is long. */
 export function evidenceText(log10: number): string {
   if (log10 < -3 || log10 >= 6) return `10^${log10.toFixed(1)}`;
   const evidence = 10 ** log10;
-  return evidence >= 1000 ? Math.round(evidence).toLocaleString("en") : String(Number(evidence.toPrecision(3)));
+  return evidence >= 1000 ? number(evidence) : String(Number(evidence.toPrecision(3)));
 }
 
 /** Where the chart begins and ends, in powers of ten: whole ones, around 1 and the highest level. */

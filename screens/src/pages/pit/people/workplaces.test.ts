@@ -8,13 +8,13 @@ const at = (table: string | null, role = "dealer", who = "a") =>
 
 test.each([
   ["a dealer without an assignment works at no table", account("dealer"), [at("1", "dealer", "b")], "no table now"],
-  ["a dealer works where they are assigned", account("dealer"), [at("1"), at("2")], "1, 2"],
+  ["a dealer works where they are assigned", account("dealer"), [at("1"), at("2")], "Table 1, Table 2"],
   ["an assignment can be for all tables", account("supervisor"), [at(null, "supervisor")], "all tables"],
   [
     "several roles are named",
     account("dealer", "supervisor"),
     [at("1"), at("2", "supervisor")],
-    "1 (dealer), 2 (supervisor)",
+    "Table 1 (dealer), Table 2 (supervisor)",
   ],
   ["an assignment to a lost role does not count", account("dealer"), [at("1", "supervisor")], "no table now"],
   ["managers work at all tables", account("pit-manager"), [], "all tables"],

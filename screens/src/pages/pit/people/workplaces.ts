@@ -2,6 +2,7 @@
 
 import type { Account, Assignment } from "../../../api/schema.d.ts";
 import { roleName } from "../../../lib/roles.ts";
+import { tableTitle } from "../../../texts/tables.ts";
 import { t } from "../../../texts/texts.ts";
 
 const MANAGERS: readonly string[] = ["pit-manager", "shift-manager"];
@@ -19,7 +20,7 @@ export function workplaces(account: Account, assignments: readonly Assignment[])
   if (!own.length) return t("pit.people.no-table");
   return own
     .map((each) => {
-      const table = each.table ?? t("pit.people.all-tables");
+      const table = each.table === null ? t("pit.people.all-tables") : tableTitle(each.table);
       return account.roles.length > 1 ? `${table} (${roleName(each.role)})` : table;
     })
     .join(", ");

@@ -64,7 +64,7 @@ function amountOf(type: string, said: Loose, bets: [string, string, number, numb
 }
 
 function whatOf(said: Loose, game: GameView): string {
-  if (said.step) return textOr(`pit.event.step.${said.step}`, said.step);
+  if (said.step) return textOr(`rules.step.${said.step}`, said.step);
   if (said.irregularity) return causeName(said.irregularity);
   if (said.cause) return [causeName(said.cause), whatOf({ ...said, cause: "" }, game)].filter(Boolean).join(": ");
   if (said.remedy === "substitute-procedure") return t("pit.event.substitute-procedure", { reason: said.reason ?? "" });
