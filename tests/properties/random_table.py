@@ -26,6 +26,7 @@ from threedice.table import (
     replay,
 )
 from threedice.table import events as table_events
+from threedice.table.chip_counts.ledger import OUTSIDE_HOLDERS, chip_balance
 from threedice.table.limits import box_of, permitted_total
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
@@ -122,9 +123,24 @@ class RandomTable(CommandGenerator):
             seat = state.seats.get(player)
             assert balances.get(f"stack/{player}", 0) == (seat.stack if seat else 0)
             assert -balances.get(f"owing/{player}", 0) == state.owing.get(player, 0)
+        self.check_chips()
         if state.round:
             for spot, bets in state.round.bets.items():
                 assert state.round.totals[spot] == sum(bet.total for bet in bets.values())
+
+    def check_chips(self) -> None:
+        """Check that every kind of chip is conserved, and worth what the balances say."""
+        state = self.state
+        if state.holders is None:
+            return
+        total: Counter[str] = Counter()
+        for holder, counts in state.holders.items():
+            total.update(counts)
+            if holder not in OUTSIDE_HOLDERS:
+                assert all(count > 0 for count in counts.values())
+        assert not any(total.values())
+        for account in ("float", "layout", *(f"stack/{player}" for player in PLAYERS)):
+            assert chip_balance(state, account) == self.balances.get(account, 0)
 
     def on_layout(self) -> int:
         """Return the sum of the recorded bets."""
