@@ -24,9 +24,10 @@ COLOURS = {"r": 400, "g": 30}
 
 
 class ChipCommands(LikelyCommands):
-    """Generates the commands of tables that deal in chips: a third of all tables."""
+    """Generates the commands of tables that deal in chips."""
 
-    chips_share = 0.35
+    chips_share = 0.2
+    """The share of tables that deal in chips."""
 
     @cached_property
     def deals_in_chips(self) -> bool:
@@ -50,7 +51,7 @@ class ChipCommands(LikelyCommands):
         opening = super().open_table()
         if not isinstance(opening, commands.OpenTable) or not self.deals_in_chips:
             return opening
-        rack = dict(self.state.last_closer or self.random.choice([RICH_RACK, POOR_RACK]))
+        rack = dict(self.state.last_closer or self.random.choice([*[RICH_RACK] * 4, POOR_RACK]))
         if "non-value" in self.game.facts.chips.kinds and self.state.last_closer is None:
             rack |= COLOURS
         if self.random.random() < 0.1:
@@ -65,7 +66,7 @@ class ChipCommands(LikelyCommands):
         if self.state.holders is None:
             return commands.FillFloat(by=supervisor, amount=100_000)
         counts = {"5": 4_000, "25": 2_000, "100": 300}
-        if self.random.random() < 0.1:
+        if self.random.random() < 0.3:
             counts = {"7": 3}
         return commands.FillFloat(
             by=supervisor, amount=face_value(counts), approved_by=second, counts=counts
@@ -76,6 +77,12 @@ class ChipCommands(LikelyCommands):
         state, random = self.state, self.random
         supervisor, second = self.actor("supervisor"), self.actor("pit-manager")
         player = self.player()
+        if state.holders and "5" not in self.rack and random.random() < 0.5:
+            return self.buy_in_chips([msgspec.UNSET])
+        if any(seat.colour for seat in state.seats.values()) and random.random() < 0.3:
+            return commands.CloseTable(
+                by=supervisor, counted=self.counted_rack(), approved_by=second
+            )
         if state.uncounted_drops and random.random() < 0.4:
             return self.count_drop()
         makers: list[Callable[[], AnyCommand]] = [
@@ -91,7 +98,6 @@ class ChipCommands(LikelyCommands):
             lambda: commands.FillFloat(by=supervisor, amount=500, approved_by=second),
             lambda: self.credit(random.choice([{"5": 2}, {"100": 1}, {"5": 10**6}])),
             lambda: self.buy_in_chips([{"5": 2, "25": 4}, {"7": 1}, {"100": 1}]),
-            lambda: self.buy_in_chips([msgspec.UNSET]),
             lambda: commands.ChangeChips(
                 by=self.actor("dealer"),
                 player=player,

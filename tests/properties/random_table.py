@@ -255,7 +255,7 @@ class RandomTable(CommandGenerator):
             least = limits.for_box(box_of(spot)).minimum if limits else 0
             bets = current.bets.get(spot, {}).values()
             floors = sum(bet.total for bet in bets if bet.total <= least)
-            assert current.totals[spot] <= allowed + floors
+            assert current.totals.get(spot, 0) <= allowed + floors
 
     def finish(self) -> None:
         """Check that events replay to the same state, can be described, and explain payouts."""
@@ -273,11 +273,16 @@ class RandomTable(CommandGenerator):
 
 
 def run_random_table(
-    game: Game, mode: LimitMode, seed: int, steps: int, equipment_share: float = 0.3
+    game: Game,
+    mode: LimitMode,
+    seed: int,
+    steps: int,
+    equipment_share: float = 0.3,
+    chips_share: float = 0.2,
 ) -> RandomTable:
     """Send a number of random commands to a table, then check its history."""
     table = RandomTable(game, mode, seed)
-    table.equipment_share = equipment_share
+    table.equipment_share, table.chips_share = equipment_share, chips_share
     for _ in range(steps):
         table.step()
     table.finish()

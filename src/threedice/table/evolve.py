@@ -344,10 +344,15 @@ def _remove_chips(
         if not last.amount:
             bet.placements.remove(last)
     if not bet.placements:
-        del current.bets[spot][player]
-    if not current.bets[spot]:  # a spot without chips holds no bet that was placed
-        del current.bets[spot], current.totals[spot]
+        _forget_bet(current, spot, player)
     return removed
+
+
+def _forget_bet(current: Round, spot: Spot, player: PlayerId) -> None:
+    """Remove a bet without chips; a spot without chips holds no bet that was placed."""
+    del current.bets[spot][player]
+    if not current.bets[spot]:
+        del current.bets[spot], current.totals[spot]
 
 
 def _move(
@@ -381,6 +386,8 @@ def _apportion(state: TableState, event: events.BetsApportioned) -> None:
         current.bets[spot][player].total = plays
         current.totals[spot] -= stake - plays
         _return_chips(state, player, stake - plays)
+        if not plays:
+            _forget_bet(current, spot, player)
 
 
 def _collect(state: TableState, event: events.LosersCollected) -> None:

@@ -111,10 +111,12 @@ def _reject_last_first(
     while excess > 0:
         number, player, amount = placements.pop()
         rejected = min(amount, -(-excess // step) * step)
-        others_kept = sum(row[2] for row in placements if row[1] == player or not is_per_player)
-        if chips and others_kept + amount - rejected >= minimum:
-            rejected = chips.payable_return(spot, player, rejected, step)
-        kept = others_kept + amount - rejected
+        kept = sum(row[2] for row in placements if row[1] == player or not is_per_player)
+        kept += amount - rejected
+        if chips and kept >= minimum:
+            most = min(amount, rejected + kept - minimum)
+            raised = chips.payable_return(spot, player, rejected, most, step)
+            kept, rejected = kept - raised + rejected, raised
         returned = [(number, player, rejected)]
         if kept < minimum or rejected > amount:
             others = [row for row in placements if row[1] == player]

@@ -49,6 +49,7 @@ def collect_losers(
         for spot, bets in working_order(game, state)
         if winning_odds(game, spot, roll) is None
         for player, bet in bets.items()
+        if plays.get((spot, player), bet.total)
     ]
     apportioned = [events.BetsApportioned(bets=shares)] if shares else []
     collected = events.LosersCollected(bets=losing)
@@ -162,11 +163,15 @@ def _pro_rata_shares(
 def _payable_shares(
     game: Game, state: TableState, shares: Sequence[tuple[Spot, str, int, int]]
 ) -> list[tuple[Spot, str, int, int]]:
-    """Return shares whose returned parts chips can make: the next higher part where they cannot."""
-    plan, payable = ChipPlan(game, state), []
+    """Return shares whose returned parts chips can make: the next higher part where they cannot.
+
+    A bet of which less than the minimum would be left goes back whole.
+    """
+    plan, limits, payable = ChipPlan(game, state), limits_in_force(state), []
     for spot, player, stake, share in shares:
         step = stake_step(game.boxes[box_of(spot)], state.chips)
-        returned = plan.payable_return(spot, player, stake - share, step)
+        least = min(share, limits.for_box(box_of(spot)).minimum)
+        returned = plan.payable_return(spot, player, stake - share, stake - least, step)
         payable.append((spot, player, stake, stake - returned))
     return payable
 

@@ -32,7 +32,7 @@ from threedice.table.money import table_postings
 from threedice.table.rules import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from threedice.money import Posting
     from threedice.rulebook import Game
@@ -284,22 +284,24 @@ class ChipPlan:
                 return (part, rest) if one == first else (rest, part)
         return None
 
-    def payable_return(self, spot: Spot, player: PlayerId, amount: int, step: int) -> int:
+    def payable_return(
+        self, spot: Spot, player: PlayerId, amount: int, most: int, step: int
+    ) -> int:
         """Return the amount to give back of a bet: this one, or the next higher that chips make.
 
-        The whole bet can always go back. The chips are then moved in the plan, so that the next
-        return has the rack that this one leaves.
+        A bet of which chips make no amount up to `most` goes back whole, which is always possible.
+        The chips are then moved in the plan, so that the next return has the rack that this one
+        leaves.
         """
         source, destination = bet_holder(spot, player), stack_account(player)
-        total = value_of(self.held(source), self._values(player))
-        while amount < total:
-            moves = self.find_transfer(source, destination, player, amount)
+        for returned in range(amount, most + 1, step):
+            moves = self.find_transfer(source, destination, player, returned)
             if moves is not None:
                 self.apply(moves)
-                return amount
-            amount += step
+                return returned
+        whole = value_of(self.held(source), self._values(player))
         self.return_bet(spot, player)
-        return total
+        return whole
 
     def return_bet(self, spot: Spot, player: PlayerId) -> None:
         """Move what is left of a bet back to its player in the plan."""
@@ -377,7 +379,7 @@ def _is_of_chips(posting: Posting) -> bool:
 
 def rack_payments(
     game: Game, state: TableState, payouts: Iterable[tuple[Spot, PlayerId, int, int]]
-) -> Iterator[tuple[tuple[Spot, PlayerId, int, int], Mapping[str, int] | None]]:
+) -> Iterator[tuple[tuple[Spot, PlayerId, int, int], ChipCounts | None]]:
     """Yield each payout with the chips that the rack proposes for the winnings, fewest first.
 
     None for winnings that the rack cannot make with the chips that the payouts before leave.
@@ -388,4 +390,4 @@ def rack_payments(
         moves = plan.find_transfer("float", stack_account(player), player, winnings)
         if moves is not None:
             plan.apply(moves)
-        yield payout, moves[0][3] if moves else None
+        yield payout, None if moves is None else moves[0][3]
