@@ -33,6 +33,7 @@ from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
+    from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
     from threedice.table.limits import LimitMode
 
@@ -78,7 +79,7 @@ class RandomTable(CommandGenerator):
         self.allowed: dict[str, int] = {}
 
     def step(self) -> None:
-        """Send one command and check the invariants."""
+        """Send one random command."""
         chance = self.random.random()
         command = self.rare_command() if chance < 0.2 else None
         if 0.77 < chance < 0.8:
@@ -86,7 +87,10 @@ class RandomTable(CommandGenerator):
         if command is None:
             command = self.likely_command() if chance < 0.8 else self.arbitrary_command()
         is_young = self.random.random() < 0.01
-        ages = {command.by.id: self.random.choice([17, None])} if is_young else None
+        self.send(command, {command.by.id: self.random.choice([17, None])} if is_young else None)
+
+    def send(self, command: AnyCommand, ages: dict[str, int | None] | None = None) -> None:
+        """Send a command and check the invariants."""
         before = repr(self.state)
         try:
             events = decide(self.game, self.state, command, ages)

@@ -133,6 +133,7 @@ class RackCounted(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     """Two people counted the rack; from now on it holds what they counted.
 
     The opener is compared with the last closer, other counts with the chips that the log expects.
+    `owed` is what the coloured chips in play are worth, for which value chips lie in the rack.
     """
 
     audience = STAFF_ONLY
@@ -143,6 +144,7 @@ class RackCounted(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     by: Actor
     approved_by: Actor
     note: str = ""
+    owed: int = 0
 
 
 class DropCounted(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="DropCounted"):

@@ -91,7 +91,8 @@ def _worth(name: str) -> int:
 class CountPeriod:
     """A table from one count of its rack to the next: a shift, or the part of one.
 
-    `drop` is the cash put into the drop box, as the log has it, and `drop_variance` what the count
+    The values of the rack are less what it owes for coloured chips in play. `drop` is the cash put
+    into the drop box, as the log has it, and `drop_variance` what the count
     of the drop found more; `accounts` is the money from players' accounts less that to them, and
     `debts` by how much debts to the house grew. `end` is 0 while the period runs.
     """
@@ -162,13 +163,14 @@ class CountLedger:
         period = self._running
         if period is not None:
             period.end, period.closed_by = at, event.slip
-            period.counted_value, period.expected_value = counted, expected
+            period.counted_value = counted - event.owed
+            period.expected_value = expected - event.owed
             period.variance = variance
         if event.kind == "closer":
             self._closing_periods[len(self._closing_periods) + 1] = self.periods[-1]
             self._running = None
             return
-        self._running = CountPeriod(at, event.slip, counted)
+        self._running = CountPeriod(at, event.slip, counted - event.owed)
         self.periods.append(self._running)
 
     def _count_drop(self, event: events.DropCounted, version: int, at: int) -> None:

@@ -105,7 +105,7 @@ def chip_balance(state: TableState, account: str) -> int | None:
         case "stack":
             return value_of(holders.get(account, {}), chip_values(state, player))
         case "float":
-            return face_value(holders.get("float", {})) - _owed_for_colours(state, holders)
+            return face_value(holders.get("float", {})) - owed_for_colours(state)
         case "layout":
             return sum(
                 value_of(counts, chip_values(state, holder.split("/", 2)[2]))
@@ -116,10 +116,10 @@ def chip_balance(state: TableState, account: str) -> int | None:
             return None
 
 
-def _owed_for_colours(state: TableState, holders: Mapping[str, ChipCounts]) -> int:
+def owed_for_colours(state: TableState) -> int:
     """Return the value of the coloured chips that players hold, in their stacks and bets."""
     return sum(
-        seat.colour_value * _chips_out(holders, seat.colour)
+        seat.colour_value * _chips_out(state.holders or {}, seat.colour)
         for seat in state.seats.values()
         if seat.colour
     )

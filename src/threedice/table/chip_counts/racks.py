@@ -8,7 +8,7 @@ import msgspec
 
 from threedice.table import commands, events
 from threedice.table.chip_counts.counts import face_value, is_value_chip, without_zeros
-from threedice.table.chip_counts.ledger import colour_holders
+from threedice.table.chip_counts.ledger import colour_holders, owed_for_colours
 from threedice.table.chip_counts.moves import require_chip
 from threedice.table.rules import handles, refuse, require_approval, require_role
 
@@ -105,6 +105,7 @@ def count_event(
         by=by,
         approved_by=approved_by,
         note=note,
+        owed=owed_for_colours(state),
     )
 
 
