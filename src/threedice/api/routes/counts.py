@@ -15,7 +15,8 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.requests import TableId
 from threedice.api.routes.tables import load_table, require_table, require_table_staff
 from threedice.api.views import build_view
-from threedice.house.reports.counts import CountPeriod, Slip, SlipKind, read_counts
+from threedice.house.reports.counts import CountPeriod, Slip, SlipKind, read_counts, win_by_log
+from threedice.house.reports.statements import StatementReader
 from threedice.rulebook import Game
 from threedice.table.chip_counts.counts import face_value, without_zeros
 from threedice.table.chip_counts.ledger import chip_balance, chip_values
@@ -129,7 +130,10 @@ async def report_counts(context: Context, caller: CurrentCaller, table: TableId)
     """Report a table's slips, variances by chip, and its win by count and by log."""
     require_table_staff(caller, table)
     await require_table(context, table)
-    return await context.history.run(caller.account.id, _read_report, context, table)
+    statements = await context.house.command_handler.streams.statements()
+    return await context.history.run(
+        caller.account.id, read_count_report, context, statements, table
+    )
 
 
 def rack_view(game: Game, state: TableState, version: int) -> RackView:
@@ -174,11 +178,12 @@ def _pile(game: Game, state: TableState, player: str, counts: dict[str, int]) ->
     return [(name, counts[name]) for name in names]
 
 
-def _read_report(context: Context, table: str) -> CountReport:
+def read_count_report(context: Context, statements: StatementReader, table: str) -> CountReport:
+    """Read the slips of a table and its periods between counts from the log."""
     ledger = read_counts(context.house.command_handler.store, table)
     return CountReport(
         [_slip_view(context, slip) for slip in ledger.slips],
-        [_period_view(period) for period in ledger.periods],
+        [_period_view(statements, table, period) for period in ledger.periods],
     )
 
 
@@ -189,7 +194,7 @@ def _slip_view(context: Context, slip: Slip) -> SlipView:
     return build_view(SlipView, slip, over_tolerance=is_over, tell=tell)
 
 
-def _period_view(period: CountPeriod) -> CountPeriodView:
+def _period_view(statements: StatementReader, table: str, period: CountPeriod) -> CountPeriodView:
     by_count = period.win_by_count if period.end else None
-    by_log = period.win_by_log if period.end else None
+    by_log = win_by_log(statements, table, period) if period.end else None
     return build_view(CountPeriodView, period, win_by_count=by_count, win_by_log=by_log)

@@ -14,6 +14,7 @@ import msgspec
 
 from threedice.errors import InvalidInput
 from threedice.house.codec import decode
+from threedice.house.reports.figures import shift_figures
 from threedice.house.stream_state import table_stream
 from threedice.money import balance_changes
 from threedice.table import events
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from threedice.house.events import AnyStreamEvent
+    from threedice.house.reports.statements import StatementReader
     from threedice.log.store import Store
     from threedice.table.chip_counts.counts import ChipCounts
 
@@ -115,16 +117,13 @@ class CountPeriod:
     @property
     def win_by_count(self) -> int:
         """The win of the house by the chips and the cash that people counted."""
-        return self._win(self.counted_value) + self.drop_variance
+        gained = self.counted_value - self.start_value + self.credits - self.fills
+        return gained + self.drop + self.drop_variance + self.accounts + self.debts
 
-    @property
-    def win_by_log(self) -> int:
-        """The win of the house by the chips and the cash that the log expects."""
-        return self._win(self.expected_value)
 
-    def _win(self, rack: int) -> int:
-        gained = rack - self.start_value + self.credits - self.fills
-        return gained + self.drop + self.accounts + self.debts
+def win_by_log(statements: StatementReader, table: str, period: CountPeriod) -> int:
+    """Return the win of the house in a counted period by the results of its rounds."""
+    return shift_figures(statements, table, period.start + 1, period.end + 1).win
 
 
 class CountLedger:
