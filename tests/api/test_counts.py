@@ -95,11 +95,14 @@ async def test_the_sheet_proposes_chips_for_each_winner(house: HouseApp) -> None
     await house.send("dealer", {"type": "OpenBetting"})
     bet = {"type": "PlaceBet", "player": player, "box": "big", "amount": 130}
     assert (await house.send("player", bet)).status_code == 200
-    for step in ("CloseBetting", "Tumble", "Uncover", "CallResult"):
-        extra: dict[str, Any] = {"Tumble": {"times": 3}, "CallResult": {"dice": [6, 5, 4]}}.get(
-            step, {}
-        )
-        taken = await house.send("dealer", {"type": step, **extra})
+    steps: list[dict[str, Any]] = [
+        {"type": "CloseBetting"},
+        {"type": "Tumble", "times": 3},
+        {"type": "Uncover"},
+        {"type": "CallResult", "dice": [6, 5, 4]},
+    ]
+    for step in steps:
+        taken = await house.send("dealer", step)
         assert taken.status_code == 200, taken.text
 
     sheet = await house.get("dealer", "/api/tables/1/sheet")

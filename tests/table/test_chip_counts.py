@@ -12,8 +12,14 @@ from tests.table.chip_table import NEW_ZEALAND, RACK, ChipTable, refusal_of
 from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
 from threedice.errors import InvariantBroken
 from threedice.table import Refusal, commands, events
-from threedice.table.chip_counts.counts import ChipCounts, fewest_chips, value_of
-from threedice.table.chip_counts.ledger import apply_moves, chip_balance
+from threedice.table.chip_counts.counts import (
+    ChipCounts,
+    fewest_chips,
+    largest_first,
+    take_largest_first,
+    value_of,
+)
+from threedice.table.chip_counts.ledger import accounts_of, apply_moves, chip_balance
 from threedice.table.chip_counts.moves import rack_payments
 from threedice.table.commands import Actor
 
@@ -33,6 +39,18 @@ def test_fewest_chips_agree_with_trying_every_combination() -> None:
         ]
         found = fewest_chips(available, {str(value): value for value in values}, amount)
         assert (sum(found.values()) if found is not None else None) == min(made, default=None)
+
+
+def test_largest_chips_first_are_the_fewest_where_each_denomination_divides_the_next() -> None:
+    random, denominations = Random(25), (5, 25, 100, 500)
+    pairs = largest_first(denominations)
+    assert pairs is not None
+    for _ in range(400):
+        available = {str(value): random.randint(0, 6) for value in denominations}
+        amount = random.randrange(5, 2000, 5)
+        found = take_largest_first(available, pairs, amount)
+        assert found == fewest_chips(available, dict(pairs), amount)
+    assert largest_first((5, 25, 40)) is None
 
 
 def test_largest_chips_first_would_fail_where_the_exact_search_pays() -> None:
@@ -115,6 +133,14 @@ def test_a_bet_takes_the_chips_that_were_named_and_lies_on_its_spot() -> None:
     table.bet("ann", 30, "big", counts={"25": 1, "5": 1})
     assert table.held("bet/big/ann") == {"25": 1, "5": 1}
     assert table.held("stack/ann") == {"100": 1}
+
+
+def test_a_bet_takes_the_fewest_chips_also_where_the_largest_do_not_fit() -> None:
+    table = ChipTable({"5": 9, "20": 9, "50": 9}, chips=[5, 20, 50])
+    table.buy_in("ann", 110, counts={"20": 3, "50": 1})
+    table.play("open betting")
+    table.bet("ann", 60, "big")
+    assert table.held("bet/big/ann") == {"20": 3}
 
 
 def test_the_dealer_changes_a_chip_for_a_bet_that_the_stack_cannot_make() -> None:
@@ -357,3 +383,44 @@ def test_every_kind_of_chip_sums_to_zero_over_its_holders() -> None:
     for counts in (table.state.holders or {}).values():
         totals.update(counts)
     assert not any(totals.values())
+
+
+def test_an_amount_that_the_rack_cannot_make_is_not_sold() -> None:
+    table = ChipTable({"100": 20})
+    with pytest.raises(Refusal) as refused:
+        table.buy_in("ann", 115)
+    assert (refused.value.code, refused.value.facts) == ("chips/rack", {"amount": 115})
+
+
+def test_debts_move_only_the_chips_that_the_player_has() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 100)
+
+    def rule(amount: int) -> list[events.AnyEvent]:
+        ruling = commands.MakeRuling(by=MANAGER, player="ann", amount=amount, reason="as seen")
+        return table.send(ruling)
+
+    rule(-300)
+    assert (table.held("stack/ann"), table.state.owing["ann"]) == ({}, 200)
+    (set_off,) = rule(50)
+    assert isinstance(set_off, events.RulingMade)
+    assert not set_off.chip_moves
+    ann = Actor(id="ann", role="player")
+    repay = commands.RepayDebt(by=ann, player="ann", amount=150, source="cash")
+    (repaid,) = table.send(repay)
+    assert isinstance(repaid, events.DebtRepaid)
+    assert not repaid.chip_moves
+    assert table.held("float") == RACK
+
+
+def test_chips_are_valued_by_holder_and_a_table_in_amounts_has_none() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 130)
+    table.play("open betting", "ann bets 30 on big")
+    state = table.state
+    accounts = ("stack/ann", "layout", "float", "vault")
+    values = [chip_balance(state, account) for account in accounts]
+    assert values == [100, 30, state.float_amount, None]
+    assert chip_balance(Table().state, "float") is None
+    moves = [("bet/big/ann", "float", "ann", {"5": 1})]
+    assert accounts_of(moves) == {"layout", "float"}

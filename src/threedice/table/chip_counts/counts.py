@@ -6,6 +6,8 @@ A chip is named by its value in minor units ("25") or, if it has none printed on
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import pairwise
 from math import gcd
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +88,35 @@ def fewest_chips(
     return _Search(usable).run(amount)
 
 
+@lru_cache(maxsize=256)
+def largest_first(denominations: tuple[int, ...]) -> tuple[tuple[str, int], ...] | None:
+    """Return denominations by name and value, the largest first, if each divides the next.
+
+    Only then are the largest chips that fit also the fewest.
+    """
+    if any(larger % smaller for smaller, larger in pairwise(denominations)):
+        return None
+    return tuple((str(each), each) for each in reversed(denominations))
+
+
+def take_largest_first(
+    available: Mapping[str, int], denominations: Iterable[tuple[str, int]], amount: int
+) -> ChipCounts | None:
+    """Return the chips that make an amount, always the largest that fits, or None.
+
+    It is the fast form of `fewest_chips` for `largest_first` denominations: a bet in chips costs
+    1.8 times one in amounts with it, and 4.7 times without it (`benchmarks/table.py`).
+    """
+    counts: ChipCounts = {}
+    for name, value in denominations:
+        count = available.get(name, 0)
+        if count and value <= amount:
+            count = min(count, amount // value)
+            counts[name] = count
+            amount -= count * value
+    return None if amount else counts
+
+
 class _Search:
     """Depth-first search for the fewest chips, the largest first.
 
@@ -115,9 +146,8 @@ class _Search:
         return {name: taken for (_, name, _), taken in chosen if taken}
 
     def _visit(self, index: int, rest: int, used: int) -> None:
-        if not rest:
-            if self._best is None or used < self._fewest:
-                self._best, self._fewest = list(self._taken), used
+        if not rest:  # with fewer chips than the best so far, or the search had not come here
+            self._best, self._fewest = list(self._taken), used
             return
         if rest > self._worth[index] or rest % self._divisor[index]:
             return

@@ -18,6 +18,8 @@ from threedice.table.chip_counts.counts import (
     differences,
     fewest_chips,
     is_value_chip,
+    largest_first,
+    take_largest_first,
     value_of,
     without_zeros,
 )
@@ -47,9 +49,27 @@ def plan_chips(
     game: Game, state: TableState, command: AnyCommand, decided: Iterable[AnyEvent]
 ) -> list[AnyEvent]:
     """Return the events of a decision at a table that deals in chips, with the chips they move."""
+    if type(command) is commands.PlaceBet and not command.counts:  # most commands are bets
+        placed = _plain_bet(state, decided)
+        if placed is not None:
+            return [placed]
     plan = ChipPlan(game, state)
     requested = _requested_counts(state, command)
     return [plan.complete(event, requested) for event in decided]
+
+
+def _plain_bet(state: TableState, decided: Iterable[AnyEvent]) -> events.BetPlaced | None:
+    """Return a bet with the chips that it moves, if the stack holds value chips that make it."""
+    (event,) = decided
+    holders, denominations = state.holders, largest_first(tuple(state.chips))
+    if not isinstance(event, events.BetPlaced) or holders is None or denominations is None:
+        return None
+    player, stack = event.player, f"stack/{event.player}"
+    counts = take_largest_first(holders.get(stack, {}), denominations, event.amount)
+    if counts is None or state.seats[player].colour:
+        return None
+    moves = [(stack, bet_holder(event.spot, player), player, counts)]
+    return msgspec.structs.replace(event, chip_moves=moves)
 
 
 def _requested_counts(state: TableState, command: AnyCommand) -> ChipCounts | None:
