@@ -19,7 +19,7 @@ from threedice.house.reports.counts import CountPeriod, Slip, SlipKind, read_cou
 from threedice.house.reports.statements import StatementReader
 from threedice.rulebook import Game
 from threedice.table.chip_counts.counts import face_value, without_zeros
-from threedice.table.chip_counts.ledger import chip_balance, chip_values
+from threedice.table.chip_counts.ledger import chip_balance, chip_pile
 from threedice.table.commands import Actor
 from threedice.table.state import TableState
 
@@ -148,7 +148,7 @@ def rack_view(game: Game, state: TableState, version: int) -> RackView:
             stacks[rest] = without_zeros(counts)
         elif kind == "bet":
             spot, _, player = rest.partition("/")
-            bets.setdefault(spot, {})[player] = _pile(game, state, player, counts)
+            bets.setdefault(spot, {})[player] = chip_pile(game, state, player, counts)
     return RackView(
         version=version,
         deals_in="amounts" if state.holders is None else "chips",
@@ -168,14 +168,6 @@ def rack_view(game: Game, state: TableState, version: int) -> RackView:
         last_closer=state.last_closer,
         uncounted_drops=state.uncounted_drops,
     )
-
-
-def _pile(game: Game, state: TableState, player: str, counts: dict[str, int]) -> ChipPile:
-    """Return the chips of a bet from the bottom to the top; the rulebook may want small ones up."""
-    values = chip_values(state, player)
-    large_first = game.facts.chips.smaller_on_top
-    names = sorted(counts, key=lambda name: values.get(name, 0), reverse=large_first)
-    return [(name, counts[name]) for name in names]
 
 
 def read_count_report(context: Context, statements: StatementReader, table: str) -> CountReport:

@@ -132,6 +132,7 @@ class CountLedger:
     def __init__(self) -> None:
         self.slips: list[Slip] = []
         self.periods: list[CountPeriod] = []
+        self.game_hash, self.currency = "", ""
         self._running: CountPeriod | None = None
         self._closing_periods: dict[int, CountPeriod] = {}
 
@@ -140,6 +141,8 @@ class CountLedger:
         if not isinstance(event, TableEvent):
             return
         match event:
+            case events.TableOpened():
+                self.game_hash, self.currency = event.game_hash, event.currency
             case events.RackCounted():
                 self._count(event, version, at)
             case events.DropCounted():

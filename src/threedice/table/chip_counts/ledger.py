@@ -22,6 +22,7 @@ from threedice.table.chip_counts.counts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from threedice.rulebook import Game
     from threedice.table.chip_counts.counts import ChipMove
     from threedice.table.events import AnyEvent
     from threedice.table.limits import PlayerId, Spot
@@ -144,3 +145,16 @@ def colour_holders(state: TableState) -> list[PlayerId]:
         for player, seat in state.seats.items()
         if seat.colour and _chips_out(state.holders or {}, seat.colour)
     ]
+
+
+def chip_pile(
+    game: Game, state: TableState, player: PlayerId, counts: Mapping[str, int]
+) -> list[tuple[str, int]]:
+    """Return the chips of a bet from the bottom to the top, as (chip, count).
+
+    The rulebook may want the smaller chips on top; else they lie in any order, here ascending.
+    """
+    values = chip_values(state, player)
+    large_first = game.facts.chips.smaller_on_top
+    names = sorted(counts, key=lambda name: values.get(name, 0), reverse=large_first)
+    return [(name, counts[name]) for name in names]
