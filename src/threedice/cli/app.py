@@ -55,7 +55,7 @@ COMMANDS: Final = {
         "equipment", "Print the equipment of a table, or what served a round.", "house"
     ),
     "slips": RegisteredCommand(
-        "slips", "Print the slips of a table: fills, credits and counts by chip.", "house"
+        "slips", "Print the slips of a table, or one of them chip by chip.", "house"
     ),
     "dice-monitor": RegisteredCommand(
         "dice_monitor", "Watch the dice of a table, or of a CSV file, for loaded faces."

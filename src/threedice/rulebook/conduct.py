@@ -309,6 +309,7 @@ class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
     sealed: bool | None = None
     keys: int | None = None
     echo: int | None = None
+    changes_chips: bool | None = None
 
 
 class Equipment(RulebookStruct, frozen=True, kw_only=True):

@@ -21,7 +21,10 @@ from threedice.table.rules import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from threedice.rulebook import Game
+    from threedice.rulebook.conduct import Equipment
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableSeat, TableState
@@ -68,10 +71,12 @@ def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[A
 
 
 @handles(commands.ChangeChips)
-def change_chips(_: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
+def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
     """Change a player's chips into one denomination of the same value."""
     require_role(command.by, command.facts.roles)
     seat = require_seat(state, command.player)
+    equipment = game.facts.equipment.items()
+    _require_equipment(state, {kind: rule for kind, rule in equipment if rule.detail.changes_chips})
     if command.into not in state.chips:
         raise refuse("chips/amount", amount=command.into, chip=state.chips[0])
     require_chip_multiple(command.amount, command.into)
@@ -104,6 +109,10 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
     rule = game.facts.chips
     if "non-value" not in rule.kinds:
         raise refuse("chips/no-colours", rule)
+    equipment = game.facts.equipment.items()
+    _require_equipment(
+        state, {kind: each for kind, each in equipment if each.needed == "with-non-value-chips"}
+    )
     seat = require_seat(state, command.player)
     alike = skeleton(command.colour)
     if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
@@ -166,6 +175,17 @@ def _require_fill_amount(
     """Refuse an amount that no chips make; only coloured chips are worth nothing."""
     minimum = 0 if command.counts else 1
     require_chip_multiple(command.amount, state.chips[0], minimum)
+
+
+def _require_equipment(state: TableState, needed: Mapping[str, Equipment]) -> None:
+    """Refuse what needs equipment that the table plays without, or that is registered as faulty."""
+    equipment = state.equipment
+    for kind, rule in needed.items():
+        if equipment.lacks(kind):
+            raise refuse("equipment/none", rule, kind=kind)
+        for piece in equipment.in_use(kind):
+            if equipment.is_faulty(equipment.pieces[piece]):
+                raise refuse("equipment/not-in-order", rule, piece=piece, condition="faulty")
 
 
 def require_chip_multiple(amount: int, chip: int, minimum: int = 1) -> None:
