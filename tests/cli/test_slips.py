@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,10 +39,9 @@ async def count_chips(url: str) -> None:
             approved_by=MANAGER,
             rack=RACK,
         )
-        for key, command in enumerate((EstablishTable(by=SUPERVISOR, game=GAME), opening)):
-            await house.command_handler.handle(
-                command, table="three", account="console", key=f"open-{key}"
-            )
+        handle = partial(house.command_handler.handle, table="three", account="console")
+        await handle(EstablishTable(by=SUPERVISOR, game=GAME), key="establish")
+        await handle(opening, key="open")
         await people.play(
             "fill 10x25 with shift-manager",
             "supervisor counts the rack as 100x5 109x25 with shift-manager: end of the shift",

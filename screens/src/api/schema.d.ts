@@ -1507,6 +1507,7 @@ export interface components {
          * @description Two people counted the rack; from now on it holds what they counted.
          *
          *         The opener is compared with the last closer, other counts with the chips that the log expects.
+         *         `owed` is what the coloured chips in play are worth, for which value chips lie in the rack.
          */
         RackCounted: {
             /** @enum {unknown} */
@@ -1524,6 +1525,8 @@ export interface components {
             approved_by: components["schemas"]["Actor"];
             /** @default  */
             note: string;
+            /** @default 0 */
+            owed: number;
         };
         /**
          * DropCounted
@@ -2148,7 +2151,7 @@ export interface components {
          * RoundVoided
          * @description A round was voided; its bets are returned, or stand for the next round.
          *
-         *         `approved_by` is set if the result had been called, because a second person must then approve.
+         *         `approved_by` is set if the dice lay open or were known and a second person had to approve.
          *         `restored` are collected bets that lie on the layout again, because the bets stand.
          */
         RoundVoided: {
@@ -3410,6 +3413,8 @@ export interface components {
         /**
          * AbandonRound
          * @description Void a round whose outcome can no longer be established.
+         *
+         *         Once dice lie open or are known, that needs a second person.
          */
         AbandonRound: {
             /** @enum {unknown} */
@@ -3617,7 +3622,7 @@ export interface components {
          * @description A command that needs a second person, without that person, and the reason for it.
          */
         RequestForm: {
-            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["CountRack"] | components["schemas"]["CountDrop"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
+            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["CountRack"] | components["schemas"]["CountDrop"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
             reason: string;
         };
         /**
@@ -4157,6 +4162,8 @@ export interface components {
          *         `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
          *         1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
          *         accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
+         *         `counted` are the periods between counts of the rack that ended in this period, each with its
+         *         win by count and by log; a table that deals in amounts has none.
          */
         ShiftReportView: {
             since: number;
@@ -4176,6 +4183,34 @@ export interface components {
             band_high: number;
             hold_percent: number | null;
             expected_drop: number;
+            counted: components["schemas"]["CountPeriodView"][];
+        };
+        /**
+         * CountPeriodView
+         * @description A table from one count of its rack to the next, with its win by count and by log.
+         *
+         *         `opened_by` and `closed_by` are the slips of the two counts; `end` and `closed_by` are 0 while
+         *         the period runs, and the win by count is then unknown.
+         */
+        CountPeriodView: {
+            start: number;
+            end: number;
+            opened_by: number;
+            closed_by: number;
+            start_value: number;
+            counted_value: number;
+            expected_value: number;
+            variance: {
+                [key: string]: number;
+            };
+            fills: number;
+            credits: number;
+            drop: number;
+            drop_variance: number;
+            accounts: number;
+            debts: number;
+            win_by_count: number | null;
+            win_by_log: number | null;
         };
         /**
          * EquipmentView
@@ -4360,33 +4395,6 @@ export interface components {
             approved_by: components["schemas"]["Actor"] | null;
             note: string;
             closing: number;
-        };
-        /**
-         * CountPeriodView
-         * @description A table from one count of its rack to the next, with its win by count and by log.
-         *
-         *         `opened_by` and `closed_by` are the slips of the two counts; `end` and `closed_by` are 0 while
-         *         the period runs, and the win by count is then unknown.
-         */
-        CountPeriodView: {
-            start: number;
-            end: number;
-            opened_by: number;
-            closed_by: number;
-            start_value: number;
-            counted_value: number;
-            expected_value: number;
-            variance: {
-                [key: string]: number;
-            };
-            fills: number;
-            credits: number;
-            drop: number;
-            drop_variance: number;
-            accounts: number;
-            debts: number;
-            win_by_count: number | null;
-            win_by_log: number | null;
         };
         /**
          * DiceMonitorView
@@ -4925,6 +4933,8 @@ export interface components {
             keys: number | null;
             /** @default null */
             echo: number | null;
+            /** @default null */
+            changes_chips: boolean | null;
         };
         /**
          * OpeningCheck
@@ -5617,6 +5627,7 @@ export type DiceProof = components['schemas']['DiceProof'];
 export type ChainLink = components['schemas']['ChainLink'];
 export type LinkedEntry = components['schemas']['LinkedEntry'];
 export type ShiftReportView = components['schemas']['ShiftReportView'];
+export type CountPeriodView = components['schemas']['CountPeriodView'];
 export type EquipmentView = components['schemas']['EquipmentView'];
 export type PieceView = components['schemas']['PieceView'];
 export type CheckView = components['schemas']['CheckView'];
@@ -5628,7 +5639,6 @@ export type RackView = components['schemas']['RackView'];
 export type ColourView = components['schemas']['ColourView'];
 export type CountReport = components['schemas']['CountReport'];
 export type SlipView = components['schemas']['SlipView'];
-export type CountPeriodView = components['schemas']['CountPeriodView'];
 export type DiceMonitorView = components['schemas']['DiceMonitorView'];
 export type DiceSetReport = components['schemas']['DiceSetReport'];
 export type EvidencePointView = components['schemas']['EvidencePointView'];
