@@ -64,7 +64,7 @@ class SlipView(msgspec.Struct, frozen=True):
     """A numbered slip; see `variance` by chip, and its value, negative if something is missing.
 
     `over_tolerance` is whether the variance exceeds the tolerance of the house; then the roles in
-    `tell` must be told.
+    `tell` must be informed.
     """
 
     slip: int

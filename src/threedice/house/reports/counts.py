@@ -1,4 +1,4 @@
-"""Slips and counts of a table that deals in chips, and its win by count beside the win by log.
+"""Slips and counts of a table that deals in chips, and its win by count next to its win by log.
 
 Everything is read from the table's log: `CountLedger` folds its events into numbered slips, and
 into periods from one count of the rack to the next. The win by count needs no results of rounds:
@@ -37,10 +37,10 @@ MANAGEMENT: Final = ("pit-manager", "shift-manager")
 
 
 class CountPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the house does about variances: up to the tolerance nothing, above it people are told.
+    """What the house does about variances: above the tolerance people are informed.
 
     `tolerance` is an amount in minor units for one count; a coloured chip that is missing is always
-    over it. `tell` are the roles that must be told.
+    over it. `tell` are the roles that must be informed.
     """
 
     tolerance: int = 0
