@@ -82,7 +82,7 @@ def plan_long_runs(
     game = load(name, readings)
     runs = steps // (len(GAMES_AND_READINGS) * len(MODES) * STEPS_PER_RUN)
     rare = 6 if game.facts.shooter else 4 if "non-value" in game.facts.chips.kinds else 1
-    rare = 2 if game.unit > 1 else rare
+    rare = 3 if game.unit > 1 else rare
     for seed in range(runs * rare or 1):
         yield RandomRun(name, readings, mode, seed)
 
@@ -96,7 +96,7 @@ def plan_equipment_runs(name: str, steps: int) -> Iterator[RandomRun]:
 
 def plan_chip_runs(name: str, steps: int) -> Iterator[RandomRun]:
     """Yield runs of tables that deal in chips."""
-    for seed in range(steps // (len(CHIP_GAMES) * STEPS_PER_RUN) or 1):
+    for seed in range(steps // (2 * len(CHIP_GAMES) * STEPS_PER_RUN) or 1):
         yield RandomRun(name, seed=seed, equipment_share=0.02, chips_share=1.0)
 
 
