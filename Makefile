@@ -124,6 +124,7 @@ clauses: .venv/ready
 
 soak: .venv/ready clauses
 	$(BIN)/python -m tests.properties.random_runs --steps $${THREEDICE_STEPS:-10000000}
+	$(BIN)/python -m tests.properties.count_campaign --trials 1000
 	THREEDICE_DICE_HISTORIES=10000 $(BIN)/pytest -q tests/properties/test_affected_rounds.py
 	$(BIN)/python -m tests.sim.soak
 	$(BIN)/python benchmarks/dice_monitor.py

@@ -14,6 +14,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # run as a file, it is in no package
@@ -22,6 +23,7 @@ from threedice import load
 from threedice.dice import index
 from threedice.money import Balances
 from threedice.table import TableState, commands, decide, evolve
+from threedice.table.chip_counts.counts import face_value
 from threedice.table.commands import Actor
 from threedice.table.limits import uniform_limits
 from threedice.table.money import table_postings
@@ -38,6 +40,8 @@ MORE = 2_000
 ROLL = (3, 4, 6)
 DEALER = Actor(id="dealer", role="dealer")
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
+MANAGER = Actor(id="manager", role="pit-manager")
+RACK = {"5": 10**9, "25": 10**9, "100": 10**9}
 
 
 def ask(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, ...]:
@@ -48,8 +52,8 @@ def ask(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, .
     return events
 
 
-def full_table(game: Game) -> TableState:
-    """Return a table with its players seated and betting open."""
+def full_table(game: Game, rack: dict[str, int] | None = None) -> TableState:
+    """Return a table with its players seated and betting open; with a rack it deals in chips."""
     state = TableState()
     opening = commands.OpenTable(
         by=SUPERVISOR,
@@ -57,13 +61,16 @@ def full_table(game: Game) -> TableState:
         currency="SGD",
         mode="record",
         chips=[5, 25, 100],
-        float_amount=10**12,
+        float_amount=face_value(rack) if rack else 10**12,
         limits=uniform_limits(game, 5, 10**12, 10**12),
+        approved_by=MANAGER,
+        rack=rack or msgspec.UNSET,
     )
     ask(game, state, opening)
     for i in range(PLAYERS):
         by = Actor(id=f"p{i}", role="player")
-        ask(game, state, commands.BuyIn(by=by, player=by.id, amount=10_000))
+        mixed = {"5": 200, "25": 120, "100": 60} if rack else msgspec.UNSET
+        ask(game, state, commands.BuyIn(by=by, player=by.id, amount=10_000, counts=mixed))
     ask(game, state, commands.OpenBetting(by=DEALER))
     return state
 
@@ -146,6 +153,12 @@ def main() -> None:
         print(
             f"one more bet at {live:>7} live bets {cost:8.1f} us   {cost / first:5.2f} x the first"
         )
+    amounts, chips = full_table(game), full_table(game, RACK)
+    costs = [
+        (time_bets(game, amounts, i), time_bets(game, chips, i)) for i in range(0, 20_000, MORE)
+    ]
+    ratio = median(in_chips / in_amounts for in_amounts, in_chips in costs)
+    print(f"one more bet at a table that deals in chips {ratio:14.2f} x one in amounts")
     settled, posted, reference = time_settlement(game, state)
     print(f"\nsettling {placed} bets {settled:8.1f} ms  {settled / reference:7.1f} x numpy")
     print(f"posting them        {posted:8.1f} ms  {posted / reference:7.1f} x numpy")

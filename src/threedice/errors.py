@@ -143,12 +143,17 @@ class InvariantBroken(ThreediceError):
 
 
 class BalanceMismatch(InvariantBroken):
-    """The state of a stream and the balances of its postings disagree; the stream must stop."""
+    """The state of a stream, or the chips in it, disagree with its postings; the stream must stop.
 
-    def __init__(self, stream: str, account: str, held: int, posted: int) -> None:
+    `by` names what holds the other amount.
+    """
+
+    def __init__(
+        self, stream: str, account: str, held: int, posted: int, by: str = "the state"
+    ) -> None:
         self.stream = stream
         super().__init__(
-            f"{stream}: {account} holds {held} by the state, but its postings sum to {posted}"
+            f"{stream}: {account} holds {held} by {by}, but its postings sum to {posted}"
         )
 
 

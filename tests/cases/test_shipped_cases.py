@@ -87,7 +87,7 @@ def run_case_text(folder: Path, text: str) -> list[str]:
         ('"dice 6 5 4"]', '"dice 6 5 9"]', "stopped: no face '9'"),
         ('"dice 6 5 4"]', '"ann bets 5 on bigg -> maybe"]', "write '-> refused'"),
         ('"dice 6 5 4"]', '"ann bet 5 on big"]',
-         "the nearest are: ann bets 50 on big [at left];"),
+         "the nearest are: ann bets 50 on big [at left] [in 2x25];"),
         ("v6/a", "v6/z", "stopped: no game"),
         ("{ ann = 1100 }", "{ an = 1100 }", "expect: no player in this case 'an'; did you mean"),
         ("{ ann = 1100 }", "{ ann = 1100 }\nowing = { dealer = 0 }",
@@ -140,6 +140,7 @@ def test_mistyped_line_answers_with_the_three_nearest_phrases(tmp_path: Path) ->
 
     assert difference.endswith(
         "is not a line of a case; the nearest are: close betting; open betting; close the table"
+        " [counting 98x5 100x25]"
     )
 
 

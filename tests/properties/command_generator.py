@@ -154,6 +154,8 @@ class CommandGenerator(EquipmentCommands):
         """Return a rare command that is possible now, or nearly so."""
         if self.equipped and self.random.random() < (0.03 if self.state.round else 0.4):
             return self.equipment_command()
+        if self.random.random() < (0.3 if self.deals_in_chips else 0.02):
+            return self.chip_command()
         makers = [
             *self.rare_at_table(),
             *(self.rare_in_round(self.state.round) if self.state.round else []),

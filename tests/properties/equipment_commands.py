@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, Literal
 
-from tests.properties.likely_commands import LikelyCommands
+from tests.properties.chip_commands import ChipCommands
 from threedice.table import commands
 from threedice.table.commands import Die
 
@@ -21,7 +21,7 @@ RESULTS_BY_LAMP: dict[str, dict[str, list[tuple[int, int, int]]]] = {}
 SEALS = ["", "s-1", "s-2"]
 
 
-class EquipmentCommands(LikelyCommands):
+class EquipmentCommands(ChipCommands):
     """Generates commands about equipment, at half of the tables."""
 
     equipment_share = 0.3

@@ -104,7 +104,7 @@ class LikelyCommands:
         if poor and self.random.random() < 0.3:
             return self.buy_in(self.random.choice(poor))
         if state.float_amount < 60_000:
-            return commands.FillFloat(by=self.actor("supervisor"), amount=100_000)
+            return self.fill()
         if self.betting() and self.random.random() < 0.8:
             return self.bet()
         return self.next_step()
@@ -191,6 +191,9 @@ class LikelyCommands:
             float_amount=200_000,
             limits=self.limits(),
         )
+
+    def fill(self) -> AnyCommand:
+        return commands.FillFloat(by=self.actor("supervisor"), amount=100_000)
 
     def buy_in(self, player: str) -> AnyCommand:
         source: Any = self.random.choice(["cash", "cash", "account"])

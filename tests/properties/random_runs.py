@@ -44,6 +44,7 @@ MODES: tuple[LimitMode, ...] = ("refuse", "record")
 EVENT_NAMES = {event.__name__ for event in events.AnyEvent.__args__}
 EQUIPMENT_GAMES = ("nz-tai-sai-2008/1", "sg-rws-tai-sai-v6/e", "triple-dice/mat")
 MAX_EQUIPMENT_RUNS = 1000
+CHIP_GAMES = ("nz-tai-sai-2008/1", "sg-rws-tai-sai-v6/c", "triple-dice/mat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,15 @@ class RandomRun:
     mode: LimitMode = "record"
     seed: int = 0
     equipment_share: float | None = None
+    chips_share: float | None = None
 
     def play(self) -> Counter[str]:
         """Play the table, and count its events, refusals and accepted commands."""
         game = _load(self.game, tuple(self.readings.items()))
-        share = {} if self.equipment_share is None else {"equipment_share": self.equipment_share}
+        shares = {"equipment_share": self.equipment_share, "chips_share": self.chips_share}
+        given = {name: share for name, share in shares.items() if share is not None}
         try:
-            return run_random_table(game, self.mode, self.seed, STEPS_PER_RUN, **share).counts
+            return run_random_table(game, self.mode, self.seed, STEPS_PER_RUN, **given).counts
         except BaseException as error:
             error.add_note(f"in {self}")
             raise
@@ -79,7 +82,7 @@ def plan_long_runs(
     game = load(name, readings)
     runs = steps // (len(GAMES_AND_READINGS) * len(MODES) * STEPS_PER_RUN)
     rare = 6 if game.facts.shooter else 4 if "non-value" in game.facts.chips.kinds else 1
-    rare = 2 if game.unit > 1 else rare
+    rare = 3 if game.unit > 1 else rare
     for seed in range(runs * rare or 1):
         yield RandomRun(name, readings, mode, seed)
 
@@ -91,6 +94,12 @@ def plan_equipment_runs(name: str, steps: int) -> Iterator[RandomRun]:
         yield RandomRun(name, seed=seed, equipment_share=0.75)
 
 
+def plan_chip_runs(name: str, steps: int) -> Iterator[RandomRun]:
+    """Yield runs of tables that deal in chips."""
+    for seed in range(steps // (2 * len(CHIP_GAMES) * STEPS_PER_RUN) or 1):
+        yield RandomRun(name, seed=seed, equipment_share=0.02, chips_share=1.0)
+
+
 def write_fractional_game(folder: Path) -> str:
     """Write the rulebook of a game whose odds need larger stakes, and return the game's name."""
     file = folder / "fractional.toml"
@@ -99,12 +108,14 @@ def write_fractional_game(folder: Path) -> str:
 
 
 def plan_all_runs(steps: int, folder: Path) -> Iterator[RandomRun]:
-    """Yield the long runs of every game, and the equipment runs."""
+    """Yield the long runs of every game, and those about equipment and in chips."""
     for name, readings in [*GAMES_AND_READINGS, (write_fractional_game(folder), {})]:
         for mode in MODES:
             yield from plan_long_runs(name, readings, mode, steps)
     for name in EQUIPMENT_GAMES:
         yield from plan_equipment_runs(name, steps)
+    for name in CHIP_GAMES:
+        yield from plan_chip_runs(name, steps)
 
 
 def describe_counts(seen: Counter[str]) -> str:

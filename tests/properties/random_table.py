@@ -26,12 +26,14 @@ from threedice.table import (
     replay,
 )
 from threedice.table import events as table_events
+from threedice.table.chip_counts.ledger import OUTSIDE_HOLDERS, chip_balance
 from threedice.table.limits import box_of, permitted_total
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
+    from threedice.table.commands import AnyCommand
     from threedice.table.events import AnyEvent
     from threedice.table.limits import LimitMode
 
@@ -77,7 +79,7 @@ class RandomTable(CommandGenerator):
         self.allowed: dict[str, int] = {}
 
     def step(self) -> None:
-        """Send one command and check the invariants."""
+        """Send one random command."""
         chance = self.random.random()
         command = self.rare_command() if chance < 0.2 else None
         if 0.77 < chance < 0.8:
@@ -85,7 +87,10 @@ class RandomTable(CommandGenerator):
         if command is None:
             command = self.likely_command() if chance < 0.8 else self.arbitrary_command()
         is_young = self.random.random() < 0.01
-        ages = {command.by.id: self.random.choice([17, None])} if is_young else None
+        self.send(command, {command.by.id: self.random.choice([17, None])} if is_young else None)
+
+    def send(self, command: AnyCommand, ages: dict[str, int | None] | None = None) -> None:
+        """Send a command and check the invariants."""
         before = repr(self.state)
         try:
             events = decide(self.game, self.state, command, ages)
@@ -122,9 +127,24 @@ class RandomTable(CommandGenerator):
             seat = state.seats.get(player)
             assert balances.get(f"stack/{player}", 0) == (seat.stack if seat else 0)
             assert -balances.get(f"owing/{player}", 0) == state.owing.get(player, 0)
+        self.check_chips()
         if state.round:
             for spot, bets in state.round.bets.items():
                 assert state.round.totals[spot] == sum(bet.total for bet in bets.values())
+
+    def check_chips(self) -> None:
+        """Check that every kind of chip is conserved, and worth what the balances say."""
+        state = self.state
+        if state.holders is None:
+            return
+        total: Counter[str] = Counter()
+        for holder, counts in state.holders.items():
+            total.update(counts)
+            if holder not in OUTSIDE_HOLDERS:
+                assert all(count > 0 for count in counts.values())
+        assert not any(total.values())
+        for account in ("float", "layout", *(f"stack/{player}" for player in PLAYERS)):
+            assert chip_balance(state, account) == self.balances.get(account, 0)
 
     def on_layout(self) -> int:
         """Return the sum of the recorded bets."""
@@ -239,7 +259,7 @@ class RandomTable(CommandGenerator):
             least = limits.for_box(box_of(spot)).minimum if limits else 0
             bets = current.bets.get(spot, {}).values()
             floors = sum(bet.total for bet in bets if bet.total <= least)
-            assert current.totals[spot] <= allowed + floors
+            assert current.totals.get(spot, 0) <= allowed + floors
 
     def finish(self) -> None:
         """Check that events replay to the same state, can be described, and explain payouts."""
@@ -257,11 +277,16 @@ class RandomTable(CommandGenerator):
 
 
 def run_random_table(
-    game: Game, mode: LimitMode, seed: int, steps: int, equipment_share: float = 0.3
+    game: Game,
+    mode: LimitMode,
+    seed: int,
+    steps: int,
+    equipment_share: float = 0.3,
+    chips_share: float = 0.2,
 ) -> RandomTable:
     """Send a number of random commands to a table, then check its history."""
     table = RandomTable(game, mode, seed)
-    table.equipment_share = equipment_share
+    table.equipment_share, table.chips_share = equipment_share, chips_share
     for _ in range(steps):
         table.step()
     table.finish()

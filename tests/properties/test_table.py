@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.properties.random_runs import (
+    CHIP_GAMES,
     EQUIPMENT_GAMES,
     MODES,
     describe_counts,
     find_gaps,
+    plan_chip_runs,
     plan_equipment_runs,
     plan_long_runs,
     write_fractional_game,
@@ -75,6 +77,14 @@ def test_invariants_hold_in_long_random_runs_with_fractional_odds(
 def test_no_round_starts_with_a_failed_check_or_bad_dice(name: str) -> None:
     """The invariants of a table include it; here most commands are about equipment."""
     for run in plan_equipment_runs(name, STEPS):
+        SEEN.update(run.play())
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("name", CHIP_GAMES)
+def test_every_kind_of_chip_is_conserved_at_tables_that_deal_in_chips(name: str) -> None:
+    """The invariants of a table include it; these tables all deal in chips."""
+    for run in plan_chip_runs(name, STEPS):
         SEEN.update(run.play())
 
 

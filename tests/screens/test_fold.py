@@ -85,6 +85,8 @@ class Viewer:
 class Played(CommandGenerator):
     """A table under random commands, with what the floor adds to its stream."""
 
+    chips_share = 0.5
+
     def __init__(self, game: Game, mode: LimitMode, seed: int) -> None:
         self.game, self.mode, self.random = game, mode, Random(seed)
         self.house_table = HouseTable()
@@ -115,6 +117,8 @@ class Played(CommandGenerator):
 
     def seldom(self) -> AnyCommand | None:
         """Return a command whose conditions seldom arise by chance, if any holds now."""
+        if self.state.uncounted_drops:
+            return self.count_drop()
         found = list(self.possible())
         return self.random.choice(found) if found else None
 

@@ -637,6 +637,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tables/{table}/rack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a table's chips by denomination: rack, stacks and bets. */
+        get: operations["show-rack"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tables/{table}/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Report a table's slips, variances by chip, and its win by count and by log. */
+        get: operations["report-counts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tables/{table}/dice-monitor": {
         parameters: {
             query?: never;
@@ -1317,6 +1351,14 @@ export interface components {
         TableOpened: {
             /** @enum {unknown} */
             type: "TableOpened";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             table: string;
             game: string;
             game_hash: string;
@@ -1398,10 +1440,20 @@ export interface components {
         FloatFilled: {
             /** @enum {unknown} */
             type: "FloatFilled";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             amount: number;
             by: components["schemas"]["Actor"];
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+            /** @default 0 */
+            slip: number;
         };
         /**
          * FloatCredited
@@ -1410,10 +1462,20 @@ export interface components {
         FloatCredited: {
             /** @enum {unknown} */
             type: "FloatCredited";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             amount: number;
             by: components["schemas"]["Actor"];
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+            /** @default 0 */
+            slip: number;
         };
         /**
          * TableClosed
@@ -1422,6 +1484,14 @@ export interface components {
         TableClosed: {
             /** @enum {unknown} */
             type: "TableClosed";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             carried_away: [
                 string,
                 number
@@ -1431,6 +1501,50 @@ export interface components {
             by: components["schemas"]["Actor"];
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+        };
+        /**
+         * RackCounted
+         * @description Two people counted the rack; from now on it holds what they counted.
+         *
+         *         The opener is compared with the last closer, other counts with the chips that the log expects.
+         *         `owed` is what the coloured chips in play are worth, for which value chips lie in the rack.
+         */
+        RackCounted: {
+            /** @enum {unknown} */
+            type: "RackCounted";
+            /** @enum {unknown} */
+            kind: "closer" | "opener" | "shift";
+            slip: number;
+            counted: {
+                [key: string]: number;
+            };
+            expected: {
+                [key: string]: number;
+            };
+            by: components["schemas"]["Actor"];
+            approved_by: components["schemas"]["Actor"];
+            /** @default  */
+            note: string;
+            /** @default 0 */
+            owed: number;
+        };
+        /**
+         * DropCounted
+         * @description Two people counted the cash in the drop box of a closing, by the value of its notes.
+         */
+        DropCounted: {
+            /** @enum {unknown} */
+            type: "DropCounted";
+            closing: number;
+            slip: number;
+            notes: {
+                [key: string]: number;
+            };
+            expected: number;
+            by: components["schemas"]["Actor"];
+            approved_by: components["schemas"]["Actor"];
+            /** @default  */
+            note: string;
         };
         /**
          * TableLocked
@@ -1466,6 +1580,14 @@ export interface components {
         BoughtIn: {
             /** @enum {unknown} */
             type: "BoughtIn";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             amount: number;
             /** @enum {unknown} */
@@ -1484,6 +1606,14 @@ export interface components {
         CashedOut: {
             /** @enum {unknown} */
             type: "CashedOut";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             amount: number;
             /** @enum {unknown} */
@@ -1500,6 +1630,14 @@ export interface components {
         ChipsChanged: {
             /** @enum {unknown} */
             type: "ChipsChanged";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             amount: number;
             into: number;
@@ -1513,6 +1651,14 @@ export interface components {
         DebtRepaid: {
             /** @enum {unknown} */
             type: "DebtRepaid";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             amount: number;
             /** @enum {unknown} */
@@ -1531,6 +1677,14 @@ export interface components {
         ColourTaken: {
             /** @enum {unknown} */
             type: "ColourTaken";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             colour: string;
             value: number;
@@ -1542,6 +1696,14 @@ export interface components {
         ColouredUp: {
             /** @enum {unknown} */
             type: "ColouredUp";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
         };
         /**
@@ -1599,6 +1761,14 @@ export interface components {
         BetPlaced: {
             /** @enum {unknown} */
             type: "BetPlaced";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             spot: string;
             area: string;
@@ -1615,6 +1785,14 @@ export interface components {
         BetWithdrawn: {
             /** @enum {unknown} */
             type: "BetWithdrawn";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             spot: string;
             amount: number;
@@ -1628,6 +1806,14 @@ export interface components {
         BetRejected: {
             /** @enum {unknown} */
             type: "BetRejected";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             spot: string;
             amount: number;
@@ -1642,6 +1828,14 @@ export interface components {
         ChipsMoved: {
             /** @enum {unknown} */
             type: "ChipsMoved";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             spot: string;
             to_spot: string;
@@ -1662,6 +1856,14 @@ export interface components {
         ChipsPutBack: {
             /** @enum {unknown} */
             type: "ChipsPutBack";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             spot: string;
             to_spot: string;
@@ -1685,6 +1887,14 @@ export interface components {
         LineJudged: {
             /** @enum {unknown} */
             type: "LineJudged";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             spot: string;
             amount: number;
@@ -1796,6 +2006,14 @@ export interface components {
         BetsApportioned: {
             /** @enum {unknown} */
             type: "BetsApportioned";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             bets: [
                 string,
                 string,
@@ -1810,6 +2028,14 @@ export interface components {
         LosersCollected: {
             /** @enum {unknown} */
             type: "LosersCollected";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             bets: [
                 string,
                 string,
@@ -1823,6 +2049,14 @@ export interface components {
         WinnersPaid: {
             /** @enum {unknown} */
             type: "WinnersPaid";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             round: number;
             dice: [
                 number,
@@ -1853,6 +2087,14 @@ export interface components {
         ShooterWon: {
             /** @enum {unknown} */
             type: "ShooterWon";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             stake: number;
             winnings: number;
@@ -1864,6 +2106,14 @@ export interface components {
         ShooterLost: {
             /** @enum {unknown} */
             type: "ShooterLost";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             stake: number;
         };
@@ -1877,6 +2127,14 @@ export interface components {
         ShooterRestored: {
             /** @enum {unknown} */
             type: "ShooterRestored";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             round: number;
             player: string;
             dice: number[];
@@ -1899,6 +2157,14 @@ export interface components {
         RoundVoided: {
             /** @enum {unknown} */
             type: "RoundVoided";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             round: number;
             cause: string;
             /** @enum {unknown} */
@@ -1924,6 +2190,14 @@ export interface components {
         RoundsReversed: {
             /** @enum {unknown} */
             type: "RoundsReversed";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             rounds: number[];
             cause: string;
             transfers: [
@@ -1947,6 +2221,14 @@ export interface components {
         ThrowRepeated: {
             /** @enum {unknown} */
             type: "ThrowRepeated";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             /** @enum {unknown} */
             cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
             /** @default [] */
@@ -1992,6 +2274,14 @@ export interface components {
         BetCorrected: {
             /** @enum {unknown} */
             type: "BetCorrected";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             round: number;
             player: string;
             amount: number;
@@ -2007,6 +2297,14 @@ export interface components {
         RulingMade: {
             /** @enum {unknown} */
             type: "RulingMade";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
             player: string;
             amount: number;
             owing: number;
@@ -2599,7 +2897,7 @@ export interface components {
         LiveEvent: {
             version: number;
             at: number;
-            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
+            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
             totals: {
                 [key: string]: number;
             };
@@ -2708,6 +3006,8 @@ export interface components {
         /**
          * OpenTable
          * @description Open a table with its float, chips and limits; a second person must approve new terms.
+         *
+         *         With a `rack`, counted by chip by two people, the table deals in chips, else in amounts.
          */
         OpenTable: {
             /** @enum {unknown} */
@@ -2719,6 +3019,9 @@ export interface components {
             chips: number[];
             float_amount: number;
             limits: components["schemas"]["TableLimits"];
+            rack?: {
+                [key: string]: number;
+            };
         };
         /**
          * PassCheck
@@ -2733,29 +3036,40 @@ export interface components {
         };
         /**
          * FillFloat
-         * @description Add chips from the vault to the float.
+         * @description Add chips from the vault to the float; a table that deals in chips needs their `counts`.
          */
         FillFloat: {
             /** @enum {unknown} */
             type: "FillFloat";
             amount: number;
+            counts?: {
+                [key: string]: number;
+            };
         };
         /**
          * CreditFloat
-         * @description Return chips from the float to the vault.
+         * @description Return chips from the float to the vault; a table that deals in chips needs `counts`.
          */
         CreditFloat: {
             /** @enum {unknown} */
             type: "CreditFloat";
             amount: number;
+            counts?: {
+                [key: string]: number;
+            };
         };
         /**
          * CloseTable
          * @description Close the table; an unfinished round is voided, and players take their chips away.
+         *
+         *         At a table that deals in chips, two people have `counted` the rack.
          */
         CloseTable: {
             /** @enum {unknown} */
             type: "CloseTable";
+            counted?: {
+                [key: string]: number;
+            };
         };
         /**
          * ReleaseTable
@@ -2777,7 +3091,7 @@ export interface components {
         };
         /**
          * BuyIn
-         * @description Change cash, or money from the player's account, into chips.
+         * @description Change cash, or money from the player's account, into chips; `counts` says into which.
          */
         BuyIn: {
             /** @enum {unknown} */
@@ -2791,6 +3105,9 @@ export interface components {
             source: "account" | "cash";
             /** @default null */
             age_years: number | null;
+            counts?: {
+                [key: string]: number;
+            };
         };
         /**
          * CashOut
@@ -2856,6 +3173,8 @@ export interface components {
         /**
          * PlaceBet
          * @description Put a player's chips on a box: by the player, by a pit employee, or as a call bet.
+         *
+         *         `counts` says which chips, at a table that deals in chips.
          */
         PlaceBet: {
             /** @enum {unknown} */
@@ -2870,6 +3189,9 @@ export interface components {
              * @enum {unknown}
              */
             manner: "behalf" | "call" | "self";
+            counts?: {
+                [key: string]: number;
+            };
         };
         /**
          * WithdrawBet
@@ -3300,7 +3622,7 @@ export interface components {
          * @description A command that needs a second person, without that person, and the reason for it.
          */
         RequestForm: {
-            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
+            command: components["schemas"]["OpenTable"] | components["schemas"]["SetLimits"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["CountRack"] | components["schemas"]["CountDrop"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["RepayDebt"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["AmendResult"] | components["schemas"]["CorrectBet"] | components["schemas"]["MakeRuling"] | components["schemas"]["DestroyDice"] | components["schemas"]["EstablishTable"] | components["schemas"]["ResolveInterruption"] | components["schemas"]["Deposit"] | components["schemas"]["Withdraw"];
             reason: string;
         };
         /**
@@ -3621,12 +3943,19 @@ export interface components {
         /**
          * WinningBet
          * @description A winning bet to pay and to return.
+         *
+         *         `chips` are the fewest chips of the rack that make the winnings, at a table that deals in chips;
+         *         None if the rack cannot make them.
          */
         WinningBet: {
             spot: string;
             player: string;
             stake: number;
             winnings: number;
+            /** @default null */
+            chips: {
+                [key: string]: number;
+            } | null;
         };
         /**
          * CommandResultView
@@ -3634,7 +3963,7 @@ export interface components {
          */
         CommandResultView: {
             version: number;
-            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
+            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
         };
         /**
          * CommandStatusView
@@ -3756,7 +4085,7 @@ export interface components {
         EntryView: {
             version: number;
             at: number;
-            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         };
         /**
          * BetExplanation
@@ -3833,6 +4162,8 @@ export interface components {
          *         `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
          *         1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
          *         accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
+         *         `counted` are the periods between counts of the rack that ended in this period, each with its
+         *         win by count and by log; a table that deals in amounts has none.
          */
         ShiftReportView: {
             since: number;
@@ -3852,6 +4183,34 @@ export interface components {
             band_high: number;
             hold_percent: number | null;
             expected_drop: number;
+            counted: components["schemas"]["CountPeriodView"][];
+        };
+        /**
+         * CountPeriodView
+         * @description A table from one count of its rack to the next, with its win by count and by log.
+         *
+         *         `opened_by` and `closed_by` are the slips of the two counts; `end` and `closed_by` are 0 while
+         *         the period runs, and the win by count is then unknown.
+         */
+        CountPeriodView: {
+            start: number;
+            end: number;
+            opened_by: number;
+            closed_by: number;
+            start_value: number;
+            counted_value: number;
+            expected_value: number;
+            variance: {
+                [key: string]: number;
+            };
+            fills: number;
+            credits: number;
+            drop: number;
+            drop_variance: number;
+            accounts: number;
+            debts: number;
+            win_by_count: number | null;
+            win_by_log: number | null;
         };
         /**
          * EquipmentView
@@ -3944,6 +4303,98 @@ export interface components {
             /** @enum {unknown} */
             condition: "destroyed" | "faulty" | "in-order" | "out-of-use";
             dice: string[];
+        };
+        /**
+         * RackView
+         * @description The chips of a table at a version, by denomination.
+         *
+         *         A table that deals in amounts has none. `value` is what the value chips of the rack are worth,
+         *         `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
+         *         `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
+         *         log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
+         *         counted at the last close.
+         */
+        RackView: {
+            version: number;
+            /** @enum {unknown} */
+            deals_in: "amounts" | "chips";
+            denominations: number[];
+            rack: {
+                [key: string]: number;
+            };
+            value: number;
+            float_amount: number;
+            colours: components["schemas"]["ColourView"][];
+            stacks: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            bets: {
+                [key: string]: {
+                    [key: string]: [
+                        string,
+                        number
+                    ][];
+                };
+            };
+            smaller_on_top: boolean;
+            slips: number;
+            last_closer: {
+                [key: string]: number;
+            } | null;
+            uncounted_drops: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * ColourView
+         * @description A player's colour, and the value that the player declared for a chip of it.
+         */
+        ColourView: {
+            player: string;
+            colour: string;
+            value: number;
+        };
+        /**
+         * CountReport
+         * @description The slips and the periods between counts of a table, the oldest first.
+         */
+        CountReport: {
+            slips: components["schemas"]["SlipView"][];
+            periods: components["schemas"]["CountPeriodView"][];
+        };
+        /**
+         * SlipView
+         * @description A numbered slip; see `variance` by chip, and its value, negative if something is missing.
+         *
+         *         `over_tolerance` is whether the variance exceeds the tolerance of the house; then the roles in
+         *         `tell` must be informed.
+         */
+        SlipView: {
+            slip: number;
+            /** @enum {unknown} */
+            kind: "closer" | "credit" | "drop" | "fill" | "opener" | "shift";
+            version: number;
+            at: number;
+            counts: {
+                [key: string]: number;
+            };
+            value: number;
+            expected: {
+                [key: string]: number;
+            };
+            expected_value: number;
+            variance: {
+                [key: string]: number;
+            };
+            variance_value: number;
+            over_tolerance: boolean;
+            tell: string[];
+            by: components["schemas"]["Actor"];
+            approved_by: components["schemas"]["Actor"] | null;
+            note: string;
+            closing: number;
         };
         /**
          * DiceMonitorView
@@ -4407,11 +4858,13 @@ export interface components {
         };
         /**
          * ChipRules
-         * @description The kinds of chips in play.
+         * @description The kinds of chips in play; `smaller_on_top` is how value chips of a bet are piled.
          */
         ChipRules: {
             kinds: ("non-value" | "value")[];
             clause: string | string[];
+            /** @default false */
+            smaller_on_top: boolean;
         };
         /**
          * Irregularity
@@ -4480,6 +4933,8 @@ export interface components {
             keys: number | null;
             /** @default null */
             echo: number | null;
+            /** @default null */
+            changes_chips: boolean | null;
         };
         /**
          * OpeningCheck
@@ -4883,6 +5338,33 @@ export interface components {
             limits: components["schemas"]["TableLimits"];
         };
         /**
+         * CountRack
+         * @description Count the rack by chip between two rounds, as at the end of a shift.
+         */
+        CountRack: {
+            /** @enum {unknown} */
+            type: "CountRack";
+            counted: {
+                [key: string]: number;
+            };
+            /** @default  */
+            note: string;
+        };
+        /**
+         * CountDrop
+         * @description Count the cash of the drop box of a closing, by the value of its notes and coins.
+         */
+        CountDrop: {
+            /** @enum {unknown} */
+            type: "CountDrop";
+            closing: number;
+            notes: {
+                [key: string]: number;
+            };
+            /** @default  */
+            note: string;
+        };
+        /**
          * AmendResult
          * @description Amend a wrongly called or entered result under supervision.
          */
@@ -4942,7 +5424,7 @@ export interface components {
             /** @enum {unknown} */
             type: "RecoverRound";
         };
-        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         LiveMessage: components["schemas"]["HelloMessage"] | components["schemas"]["EventsMessage"] | components["schemas"]["ResyncMessage"] | components["schemas"]["StandingMessage"] | components["schemas"]["PongMessage"] | components["schemas"]["RefusedMessage"];
         LiveClientMessage: components["schemas"]["PingMessage"];
     };
@@ -4961,6 +5443,8 @@ export type LimitsSet = components['schemas']['LimitsSet'];
 export type FloatFilled = components['schemas']['FloatFilled'];
 export type FloatCredited = components['schemas']['FloatCredited'];
 export type TableClosed = components['schemas']['TableClosed'];
+export type RackCounted = components['schemas']['RackCounted'];
+export type DropCounted = components['schemas']['DropCounted'];
 export type TableLocked = components['schemas']['TableLocked'];
 export type TableReleased = components['schemas']['TableReleased'];
 export type BoughtIn = components['schemas']['BoughtIn'];
@@ -5143,6 +5627,7 @@ export type DiceProof = components['schemas']['DiceProof'];
 export type ChainLink = components['schemas']['ChainLink'];
 export type LinkedEntry = components['schemas']['LinkedEntry'];
 export type ShiftReportView = components['schemas']['ShiftReportView'];
+export type CountPeriodView = components['schemas']['CountPeriodView'];
 export type EquipmentView = components['schemas']['EquipmentView'];
 export type PieceView = components['schemas']['PieceView'];
 export type CheckView = components['schemas']['CheckView'];
@@ -5150,6 +5635,10 @@ export type PieceHistory = components['schemas']['PieceHistory'];
 export type AffectedRounds = components['schemas']['AffectedRounds'];
 export type RoundEquipment = components['schemas']['RoundEquipment'];
 export type ServingPiece = components['schemas']['ServingPiece'];
+export type RackView = components['schemas']['RackView'];
+export type ColourView = components['schemas']['ColourView'];
+export type CountReport = components['schemas']['CountReport'];
+export type SlipView = components['schemas']['SlipView'];
 export type DiceMonitorView = components['schemas']['DiceMonitorView'];
 export type DiceSetReport = components['schemas']['DiceSetReport'];
 export type EvidencePointView = components['schemas']['EvidencePointView'];
@@ -5218,6 +5707,8 @@ export type Health = components['schemas']['Health'];
 export type HealthReason = components['schemas']['HealthReason'];
 export type Problem = components['schemas']['Problem'];
 export type SetLimits = components['schemas']['SetLimits'];
+export type CountRack = components['schemas']['CountRack'];
+export type CountDrop = components['schemas']['CountDrop'];
 export type AmendResult = components['schemas']['AmendResult'];
 export type CorrectBet = components['schemas']['CorrectBet'];
 export type DestroyDice = components['schemas']['DestroyDice'];
@@ -8931,6 +9422,158 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoundEquipment"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "show-rack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Show a table's chips by denomination: rack, stacks and bets. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RackView"];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "report-counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Report a table's slips, variances by chip, and its win by count and by log. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CountReport"];
                 };
             };
             /** @description Sign-in required */

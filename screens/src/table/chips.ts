@@ -67,7 +67,15 @@ export function change(view: TableView, event: Event, game: GameView): void {
     }
     case "BetsApportioned":
       for (const [spot, player, stake, plays] of event.bets) {
-        seat(view, player, (each) => (each.bets = added(each.bets, spot, plays - stake)), game);
+        seat(
+          view,
+          player,
+          (each) => {
+            each.bets = added(each.bets, spot, plays - stake);
+            if (!plays) each.placements = without(each.placements, spot); // the whole bet went back
+          },
+          game,
+        );
         risk(view, player, plays - stake);
       }
       break;
@@ -113,6 +121,16 @@ export function change(view: TableView, event: Event, game: GameView): void {
       break;
     default: // the event moves no chips
   }
+}
+
+/** Return a record without one of its keys. */
+function without<T>(record: Record<string, T>, key: string): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));
+}
+
+/** Return the value printed on counted chips; a coloured chip has none. */
+export function faceValue(counts: Record<string, number>): number {
+  return Object.entries(counts).reduce((sum, [chip, count]) => sum + (Number(chip) || 0) * count, 0);
 }
 
 /** Return the chips by area: each placement, limited to the amount in play, on the area of its end. */

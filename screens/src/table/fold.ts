@@ -78,6 +78,9 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
     case "FloatCredited":
       chips.toFloat(view, -event.amount);
       break;
+    case "RackCounted":
+      chips.toFloat(view, chips.faceValue(event.counted) - chips.faceValue(event.expected));
+      break;
     case "TableClosed":
       view.open = false;
       view.next_limits = null;

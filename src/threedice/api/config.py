@@ -18,6 +18,7 @@ from threedice.house.authority import ConfiguredTable
 from threedice.house.commands import EstablishTable
 from threedice.house.decisions import require_betting_time
 from threedice.house.events import Timing
+from threedice.house.reports.counts import CountPolicy
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
@@ -84,7 +85,7 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
 
 
 class HouseConfig(ConfigSection, frozen=True, kw_only=True):
-    """A house: name, currency, time zone, policies, amounts and tables."""
+    """A house: name, currency, time zone, policies, amounts, counts and tables."""
 
     name: str
     currency: Currency
@@ -92,6 +93,7 @@ class HouseConfig(ConfigSection, frozen=True, kw_only=True):
     gaming_day_starts: time = time(6)
     policies: HousePolicies = HousePolicies()
     authority: HouseAmounts = HouseAmounts()
+    counts: CountPolicy = CountPolicy()
     tables: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")], TableConfig]
 
 

@@ -187,6 +187,14 @@ def _parse_differential(text: str, _context: CaseContext) -> int | dict[str, int
     return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
+def _parse_counts(text: str, _context: CaseContext) -> dict[str, int]:
+    """Return counts of chips, such as those of "2x5 1x25 20xred"."""
+    if text == "nothing":
+        return {}
+    pairs = (each.split("x", 1) for each in text.split())
+    return {name: int(count) for count, name in pairs}
+
+
 FIELD_TYPES: Final[dict[str, tuple[str, Callable[[str, CaseContext], Any]]]] = {
     "name": (r"[a-z][a-z0-9-]*", lambda text, _: text),
     "actor": (r"[a-z][a-z0-9-]*(?:/[a-z][a-z0-9-]*)?", actor),
@@ -201,6 +209,7 @@ FIELD_TYPES: Final[dict[str, tuple[str, Callable[[str, CaseContext], Any]]]] = {
     "roll": (r"[\w ]+?", lambda text, context: context.game.roll(text.split())),
     "faces": (r"[\w ]+?", lambda text, context: [*map(context.game.faces.number, text.split())]),
     "areas": (r"[a-z][a-z0-9:@, -]*?", lambda text, _: text.replace(",", " ").split()),
+    "counts": (r"nothing|\d+x\w+(?: \d+x\w+)*", _parse_counts),
     "verdict": (r"accepts|rejects", lambda text, _: text == "accepts"),
     "differential": (r"\d+|[a-z-]+ \d+(?:,? [a-z-]+ \d+)*", _parse_differential),
 }

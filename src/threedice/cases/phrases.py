@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from threedice.cases.chip_phrases import CHIP_EXPECTATIONS, CHIP_PHRASES
 from threedice.cases.equipment_phrases import EQUIPMENT_PHRASES
 from threedice.cases.expectations import EXPECTATIONS
 from threedice.cases.language import (
@@ -28,6 +29,7 @@ from threedice.cases.language import (
 )
 from threedice.errors import InvalidInput
 from threedice.table import commands
+from threedice.table.chip_counts.counts import face_value
 from threedice.table.commands import Actor
 from threedice.table.usual_steps import (
     ADULT_YEARS,
@@ -145,7 +147,8 @@ def _open_table(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
     """Repeat the commands that opened the table, by another person and with another float."""
     for command in context.opening:
         if isinstance(command, commands.OpenTable):
-            yield msgspec.structs.replace(command, **fields)
+            counted = {"float_amount": face_value(fields["rack"])} if "rack" in fields else {}
+            yield msgspec.structs.replace(command, **counted, **fields)
         else:
             yield command
 
@@ -157,14 +160,18 @@ _AREA: Final = "( at {area:word})?"
 _TO_AREA: Final = "( at {to_area:word})?"
 _FOR: Final = "( for {player})?"
 _WITH: Final = "( with {approved_by:actor})?"
+_IN: Final = "( in {counts:counts})?"
 _MOVED_BY: Final = "(, moved by (?:the |a ){moved_by=dealer|patron})?"
 
 PHRASES: Final = (
     *EXPECTATIONS,
+    *CHIP_EXPECTATIONS,
     # chips
     Phrase(
-        "ann buys 500 [from account] [aged 17]",
-        "{by:actor} buys {amount:int}( from {source=account})?( aged {age_years:int})?"
+        "ann buys 500 [in 4x100 4x25] [from account] [aged 17]",
+        "{by:actor} buys {amount:int}"
+        + _IN
+        + "( from {source=account})?( aged {age_years:int})?"
         + _FOR
         + _WITH,
         _buy,
@@ -193,8 +200,8 @@ PHRASES: Final = (
     Phrase("ann colours up", "{by:actor} colours up" + _FOR, send_by_dealer(commands.ColourUp)),
     # bets
     Phrase(
-        "ann bets 50 on big [at left]",
-        "{by:actor} bets {amount:signed} on {box:box}" + _AREA + _FOR,
+        "ann bets 50 on big [at left] [in 2x25]",
+        "{by:actor} bets {amount:signed} on {box:box}" + _AREA + _IN + _FOR,
         _bet,
     ),
     Phrase(
@@ -295,6 +302,7 @@ PHRASES: Final = (
         send(commands.MakeRuling),
     ),
     *EQUIPMENT_PHRASES,
+    *CHIP_PHRASES,
     # the table
     Phrase(
         "dealer sets limits 50 to 500 [differential 1000] [with supervisor]",
@@ -312,13 +320,14 @@ PHRASES: Final = (
         _release,
     ),
     Phrase(
-        "close the table",
-        _BY + "closes? the table" + _WITH,
+        "close the table [counting 98x5 100x25]",
+        _BY + "closes? the table( counting {counted:counts})?" + _WITH,
         send(commands.CloseTable, by=SUPERVISOR),
     ),
     Phrase(
-        "open the table [with a float of 5000]",
-        _BY + "opens? the table( with a float of {float_amount:int})?" + _WITH,
+        "open the table [counting 98x5 100x25] [with a float of 5000]",
+        _BY + "opens? the table( counting {rack:counts})?"
+        "( with a float of {float_amount:int})?" + _WITH,
         _open_table,
     ),
 )

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -23,6 +23,7 @@ from threedice.money import Balances
 from threedice.rulebook import Game, load
 from threedice.rulebook.conduct import clause_numbers
 from threedice.table import Refusal, TableState, commands, decide, evolve
+from threedice.table.chip_counts.counts import face_value
 from threedice.table.commands import Actor
 from threedice.table.limits import LimitMode
 from threedice.table.money import table_postings
@@ -60,6 +61,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chips: list[int] = msgspec.field(default_factory=lambda: [5, 25, 100])
     limits: CaseLimits = CaseLimits()
     float: int = 1_000_000
+    rack: dict[str, int] = {}
     players: dict[str, int] = {}
     ages: dict[str, int] = {}
     checked: bool = True
@@ -207,6 +209,10 @@ def _people(values: Iterable[Any] | AnyCommand) -> Iterator[Actor]:
     yield from (each for each in fields if isinstance(each, Actor))
 
 
+PIT_MANAGER: Final = Actor(id="pit-manager", role="pit-manager")
+"""The person who signs the opener of a table that deals in chips."""
+
+
 def _open_table(case: Case, table: _CaseTable) -> None:
     """Open the table, pass its checks and sell the players their chips."""
     limits, game = case.limits, table.game
@@ -217,7 +223,9 @@ def _open_table(case: Case, table: _CaseTable) -> None:
             currency="SGD",
             mode=case.mode,
             chips=case.chips,
-            float_amount=case.float,
+            float_amount=face_value(case.rack) if case.rack else case.float,
+            approved_by=PIT_MANAGER if case.rack else msgspec.UNSET,
+            rack=case.rack or msgspec.UNSET,
             limits=build_limits(
                 game, limits.minimum, limits.maximum, limits.differential, limits.only
             ),

@@ -54,6 +54,9 @@ COMMANDS: Final = {
     "equipment": RegisteredCommand(
         "equipment", "Print the equipment of a table, or what served a round.", "house"
     ),
+    "slips": RegisteredCommand(
+        "slips", "Print the slips of a table, or one of them chip by chip.", "house"
+    ),
     "dice-monitor": RegisteredCommand(
         "dice_monitor", "Watch the dice of a table, or of a CSV file, for loaded faces."
     ),

@@ -29,6 +29,7 @@ from threedice.rulebook.effective import is_in_force
 from threedice.table import commands as table_commands
 from threedice.table import decide as decide_table
 from threedice.table import events as table_events
+from threedice.table.chip_counts.racks import require_no_counts
 from threedice.table.irregularities import void_lost_round
 from threedice.table.rules import (
     optional_second_person,
@@ -114,6 +115,8 @@ def decide_at_table(
         _refuse_dealer_command(game, house_table, command)
     if isinstance(command, table_commands.OpenTable) and command.table != table:
         raise _refuse("floor/other-table", table=table, other=command.table)
+    if isinstance(command, table_commands.OpenTable) and house_table.dealt_by_house:
+        require_no_counts(command.rack)
     decision: Decision = [decide_table(game, house_table.table, command)]
     if account is not None:
         decision.append(_decide_transfer(table, house_table, command, account, sender))

@@ -16,7 +16,12 @@ import msgspec
 from threedice.account import PlayerAccount
 from threedice.account import evolve as evolve_account
 from threedice.account.money import account_balance, account_postings
-from threedice.errors import BalanceMismatch, InvariantBroken, TamperedData, ThreediceError
+from threedice.errors import (
+    BalanceMismatch,
+    InvariantBroken,
+    TamperedData,
+    ThreediceError,
+)
 from threedice.house import events
 from threedice.house.allowances import MovedAlone, count_event
 from threedice.house.events import AnyHouseEvent, AnyStreamEvent, HouseEvent, Timing
@@ -26,10 +31,12 @@ from threedice.rulebook import load as load_game
 from threedice.rulebook.game import from_canonical
 from threedice.table import TableState
 from threedice.table import evolve as evolve_table
+from threedice.table.chip_counts.ledger import accounts_of, chip_balance
 from threedice.table.events import (
     BetPlaced,
     BettingClosed,
     BettingOpened,
+    ChipEvent,
     DiceChosen,
     DiceOffered,
     LimitsSet,
@@ -111,6 +118,8 @@ class Fold(Generic[State]):
     evolve: Callable[[State, AnyStreamEvent, int, int], None]
     balance: Callable[[State, str], int | None]
     accounts: Callable[[State], list[str]]
+    chip_balance: Callable[[State, str], int | None] = lambda *_: None
+    """What the chips of an account are worth, or None if the state does not count them."""
 
 
 encode_state: Final = msgspec.msgpack.Encoder().encode
@@ -204,11 +213,12 @@ def _evolve_house_state(house: HouseState, event: AnyStreamEvent, _at: int, _ver
 FOLDS: Final[dict[str, Fold[Any]]] = {
     "table": Fold(
         HouseTable,
-        "table-8",
+        "table-9",
         msgspec.msgpack.Decoder(HouseTable).decode,
         _evolve_house_table,
         lambda house_table, account: table_balance(house_table.table, account),
         lambda house_table: table_accounts(house_table.table),
+        lambda house_table, account: chip_balance(house_table.table, account),
     ),
     "cage": Fold(
         PlayerAccount,
@@ -257,13 +267,14 @@ class StreamBalances(Generic[State]):
         The layout is compared at all events but bets, because it is the sum over all seats.
         """
         postings = postings_of(event)
-        if not postings:
-            return
         self.balances.post(postings)
         if type(event) is BetPlaced:
             self._compare((postings[0].source,), state)
-        else:
-            self._compare({name for each in postings for name in each[:2]}, state)
+            return
+        accounts = {name for each in postings for name in each[:2]}
+        if isinstance(event, ChipEvent) and event.chip_moves:
+            accounts |= accounts_of(event.chip_moves)
+        self._compare(accounts, state)
 
     def compare_all(self, state: State) -> None:
         """Compare every account of the state, and every account with a balance."""
@@ -274,6 +285,9 @@ class StreamBalances(Generic[State]):
             held, posted = self._fold.balance(state, account), self.balances.get(account, 0)
             if held is not None and held != posted:
                 raise BalanceMismatch(self._name, account, held, posted)
+            worth = self._fold.chip_balance(state, account)
+            if worth is not None and worth != posted:
+                raise BalanceMismatch(self._name, account, worth, posted, "its chips")
 
 
 class GameRegistry:

@@ -294,10 +294,11 @@ class PeopleRules(RulebookStruct, frozen=True, kw_only=True):
 
 
 class ChipRules(RulebookStruct, frozen=True, kw_only=True):
-    """The kinds of chips in play."""
+    """The kinds of chips in play; `smaller_on_top` is how value chips of a bet are piled."""
 
     kinds: list[Literal["value", "non-value"]]
     clause: Citation
+    smaller_on_top: bool = False
 
 
 class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
@@ -308,6 +309,7 @@ class EquipmentDetail(RulebookStruct, frozen=True, kw_only=True):
     sealed: bool | None = None
     keys: int | None = None
     echo: int | None = None
+    changes_chips: bool | None = None
 
 
 class Equipment(RulebookStruct, frozen=True, kw_only=True):

@@ -359,7 +359,6 @@ def from_canonical(canonical: bytes) -> Game:
 
 
 RETIRED_KEYS = {
-    ("chips",): ("smaller_on_top",),
     ("limits",): ("reject_order",),
     ("limits", "minimum"): ("noticed", "unnoticed"),
     ("limits", "maximum"): ("noticed",),

@@ -47,6 +47,8 @@ def place_bet(game: Game, state: TableState, command: commands.PlaceBet) -> list
     seat = require_seat(state, command.player)
     _require_chips(command.amount, _smallest_chip(state, command.player))
     _require_payable(state, box, command.amount)
+    if command.counts and state.holders is None:
+        raise refuse("chips/amounts-only")
     if command.amount > seat.stack:
         raise refuse("bet/stack", call_rule, amount=command.amount, stack=seat.stack)
     manner: BetManner = command.manner

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from threedice.facts import STAFF
 from threedice.names import skeleton
 from threedice.table import commands, events
+from threedice.table.chip_counts.racks import require_fill_counts, require_no_counts
 from threedice.table.debts import require_release, set_off_payments
 from threedice.table.rules import (
     handles,
@@ -18,7 +21,10 @@ from threedice.table.rules import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from threedice.rulebook import Game
+    from threedice.rulebook.conduct import Equipment
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableSeat, TableState
@@ -34,6 +40,8 @@ def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEv
         _require_distinct_player(state, command.player)
     chip = seat.colour_value if seat else 0
     require_chip_multiple(command.amount, chip or state.chips[0])
+    if state.holders is None:
+        require_no_counts(command.counts)
     if command.amount > state.float_amount:
         raise refuse("float/short", short=command.amount - state.float_amount)
     by, second = _two_people(game, command)
@@ -63,10 +71,12 @@ def cash_out(game: Game, state: TableState, command: commands.CashOut) -> list[A
 
 
 @handles(commands.ChangeChips)
-def change_chips(_: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
+def change_chips(game: Game, state: TableState, command: commands.ChangeChips) -> list[AnyEvent]:
     """Change a player's chips into one denomination of the same value."""
     require_role(command.by, command.facts.roles)
     seat = require_seat(state, command.player)
+    equipment = game.facts.equipment.items()
+    _require_equipment(state, {kind: rule for kind, rule in equipment if rule.detail.changes_chips})
     if command.into not in state.chips:
         raise refuse("chips/amount", amount=command.into, chip=state.chips[0])
     require_chip_multiple(command.amount, command.into)
@@ -99,6 +109,10 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
     rule = game.facts.chips
     if "non-value" not in rule.kinds:
         raise refuse("chips/no-colours", rule)
+    equipment = game.facts.equipment.items()
+    _require_equipment(
+        state, {kind: each for kind, each in equipment if each.needed == "with-non-value-chips"}
+    )
     seat = require_seat(state, command.player)
     alike = skeleton(command.colour)
     if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
@@ -131,20 +145,47 @@ def colour_up(game: Game, state: TableState, command: commands.ColourUp) -> list
 def fill_float(game: Game, state: TableState, command: commands.FillFloat) -> list[AnyEvent]:
     """Add chips from the vault to the float."""
     require_role(command.by, command.facts.roles)
-    require_chip_multiple(command.amount, state.chips[0])
+    _require_fill_amount(state, command)
     second = optional_second_person(game, command)
-    return [events.FloatFilled(amount=command.amount, by=command.by, approved_by=second)]
+    filled = events.FloatFilled(amount=command.amount, by=command.by, approved_by=second)
+    counts = require_fill_counts(game, state, command)
+    if counts is None:
+        return [filled]
+    return [replace(filled, slip=state.slips + 1, chip_moves=[("vault", "float", "", counts)])]
 
 
 @handles(commands.CreditFloat)
 def credit_float(game: Game, state: TableState, command: commands.CreditFloat) -> list[AnyEvent]:
     """Return chips from the float to the vault."""
     require_role(command.by, command.facts.roles)
-    require_chip_multiple(command.amount, state.chips[0])
+    _require_fill_amount(state, command)
     if command.amount > state.float_amount:
         raise refuse("float/amount", float=state.float_amount, amount=command.amount)
     second = optional_second_person(game, command)
-    return [events.FloatCredited(amount=command.amount, by=command.by, approved_by=second)]
+    credited = events.FloatCredited(amount=command.amount, by=command.by, approved_by=second)
+    counts = require_fill_counts(game, state, command)
+    if counts is None:
+        return [credited]
+    return [replace(credited, slip=state.slips + 1, chip_moves=[("float", "vault", "", counts)])]
+
+
+def _require_fill_amount(
+    state: TableState, command: commands.FillFloat | commands.CreditFloat
+) -> None:
+    """Refuse an amount that no chips make; only coloured chips are worth nothing."""
+    minimum = 0 if command.counts else 1
+    require_chip_multiple(command.amount, state.chips[0], minimum)
+
+
+def _require_equipment(state: TableState, needed: Mapping[str, Equipment]) -> None:
+    """Refuse what needs equipment that the table plays without, or that is registered as faulty."""
+    equipment = state.equipment
+    for kind, rule in needed.items():
+        if equipment.lacks(kind):
+            raise refuse("equipment/none", rule, kind=kind)
+        for piece in equipment.in_use(kind):
+            if equipment.is_faulty(equipment.pieces[piece]):
+                raise refuse("equipment/not-in-order", rule, piece=piece, condition="faulty")
 
 
 def require_chip_multiple(amount: int, chip: int, minimum: int = 1) -> None:

@@ -21,6 +21,7 @@ from threedice.facts import (
 from threedice.money import Currency, RequestedAmount
 from threedice.names import OptionalPlayerId, ValidPlayerId
 from threedice.rulebook.conduct import IrregularityName, StepName, TableRole
+from threedice.table.chip_counts.counts import RequestedCounts
 from threedice.table.limits import BoxId, LimitMode, TableLimits
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class Actor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 OptionalActor = Actor | msgspec.UnsetType
 """A second person, if one approved; unset, the field is not encoded."""
+
+OptionalCounts = RequestedCounts | msgspec.UnsetType
+"""Counts of chips, at a table that deals in chips; unset, the field is not encoded."""
 
 
 class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
@@ -80,7 +84,10 @@ class ShooterCommand(StepCommand, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
-    """Open a table with its float, chips and limits; a second person must approve new terms."""
+    """Open a table with its float, chips and limits; a second person must approve new terms.
+
+    With a `rack`, counted by chip by two people, the table deals in chips, else in amounts.
+    """
 
     facts = CommandFacts(
         STAFF, "manage", second_person="approved_by", alone="approved-terms", while_closed=True
@@ -92,6 +99,7 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
     float_amount: RequestedAmount
     limits: TableLimits
     approved_by: OptionalActor = msgspec.UNSET
+    rack: OptionalCounts = msgspec.UNSET
 
 
 class PassCheck(TableCommand, frozen=True, kw_only=True, tag="PassCheck"):
@@ -122,7 +130,7 @@ class SetLimits(TableCommand, frozen=True, kw_only=True, tag="SetLimits"):
 
 
 class FillFloat(TableCommand, frozen=True, kw_only=True, tag="FillFloat"):
-    """Add chips from the vault to the float."""
+    """Add chips from the vault to the float; a table that deals in chips needs their `counts`."""
 
     facts = CommandFacts(
         SUPERVISORS,
@@ -133,10 +141,11 @@ class FillFloat(TableCommand, frozen=True, kw_only=True, tag="FillFloat"):
     )
     amount: RequestedAmount
     approved_by: OptionalActor = msgspec.UNSET
+    counts: OptionalCounts = msgspec.UNSET
 
 
 class CreditFloat(TableCommand, frozen=True, kw_only=True, tag="CreditFloat"):
-    """Return chips from the float to the vault."""
+    """Return chips from the float to the vault; a table that deals in chips needs `counts`."""
 
     facts = CommandFacts(
         SUPERVISORS,
@@ -147,10 +156,14 @@ class CreditFloat(TableCommand, frozen=True, kw_only=True, tag="CreditFloat"):
     )
     amount: RequestedAmount
     approved_by: OptionalActor = msgspec.UNSET
+    counts: OptionalCounts = msgspec.UNSET
 
 
 class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
-    """Close the table; an unfinished round is voided, and players take their chips away."""
+    """Close the table; an unfinished round is voided, and players take their chips away.
+
+    At a table that deals in chips, two people have `counted` the rack.
+    """
 
     facts = CommandFacts(
         SUPERVISORS,
@@ -160,6 +173,28 @@ class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
         automatic="alone-if-empty",
     )
     approved_by: OptionalActor = msgspec.UNSET
+    counted: OptionalCounts = msgspec.UNSET
+
+
+class CountRack(TableCommand, frozen=True, kw_only=True, omit_defaults=True, tag="CountRack"):
+    """Count the rack by chip between two rounds, as at the end of a shift."""
+
+    facts = CommandFacts(
+        SUPERVISORS, "nobody", second_person="approved_by", automatic="house", between_rounds=True
+    )
+    counted: RequestedCounts
+    approved_by: Actor
+    note: LongText = ""
+
+
+class CountDrop(TableCommand, frozen=True, kw_only=True, omit_defaults=True, tag="CountDrop"):
+    """Count the cash of the drop box of a closing, by the value of its notes and coins."""
+
+    facts = CommandFacts(SUPERVISORS, "nobody", second_person="approved_by", while_closed=True)
+    closing: int
+    notes: RequestedCounts
+    approved_by: Actor
+    note: LongText = ""
 
 
 ReleaseRemedy = Literal["rectified", "substitute-procedure"]
@@ -303,7 +338,7 @@ class EndTest(TrialCommand, frozen=True, kw_only=True, tag="EndTest"):
 
 
 class BuyIn(TableCommand, frozen=True, kw_only=True, tag="BuyIn"):
-    """Change cash, or money from the player's account, into chips."""
+    """Change cash, or money from the player's account, into chips; `counts` says into which."""
 
     facts = CommandFacts(
         ("player", *STAFF),
@@ -321,6 +356,7 @@ class BuyIn(TableCommand, frozen=True, kw_only=True, tag="BuyIn"):
     source: Literal["cash", "account"] = "cash"
     age_years: int | None = None
     approved_by: OptionalActor = msgspec.UNSET
+    counts: OptionalCounts = msgspec.UNSET
 
 
 class CashOut(TableCommand, frozen=True, kw_only=True, tag="CashOut"):
@@ -391,7 +427,10 @@ class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
 
 
 class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
-    """Put a player's chips on a box: by the player, by a pit employee, or as a call bet."""
+    """Put a player's chips on a box: by the player, by a pit employee, or as a call bet.
+
+    `counts` says which chips, at a table that deals in chips.
+    """
 
     facts = CommandFacts(
         ("player", *DEALERS),
@@ -406,6 +445,7 @@ class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
     amount: RequestedAmount
     area: ShortText = ""
     manner: Literal["self", "behalf", "call"] = "self"
+    counts: OptionalCounts = msgspec.UNSET
 
 
 class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
@@ -668,6 +708,7 @@ class MakeRuling(TableCommand, frozen=True, kw_only=True, tag="MakeRuling"):
 
 AnyCommand = (
     OpenTable | PassCheck | SetLimits | FillFloat | CreditFloat | CloseTable | ReleaseTable
+    | CountRack | CountDrop
     | BuyIn | CashOut | ChangeChips | RepayDebt | TakeColour | ColourUp
     | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack | JudgeLine
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import InvariantBroken
 from threedice.table import betting, chips, irregularities, procedure, settlement  # noqa: F401
+from threedice.table.chip_counts import racks  # noqa: F401
+from threedice.table.chip_counts.moves import plan_chips
 from threedice.table.commands import ReleaseTable
 from threedice.table.equipment import checks, dice_sets, register, trials  # noqa: F401
 from threedice.table.rules import HANDLERS, refuse, require_ages
@@ -42,4 +44,5 @@ def decide(
         raise refuse("table/round-open", procedure, unit=procedure.unit)
     if ages is not None:
         require_ages(game, command, ages)
-    return tuple(HANDLERS[type(command)](game, state, command))
+    decided = HANDLERS[type(command)](game, state, command)
+    return tuple(decided if state.holders is None else plan_chips(game, state, command, decided))

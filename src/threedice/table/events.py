@@ -12,6 +12,7 @@ import msgspec
 
 from threedice.facts import ITS_PLAYER, PUBLIC, STAFF_ONLY, Audience
 from threedice.rulebook.conduct import IrregularityName, StepName
+from threedice.table.chip_counts.counts import ChipCounts, ChipMove
 from threedice.table.commands import Actor, Die, Mover, ReleaseRemedy
 from threedice.table.limits import BoxId, LimitMode, PlayerId, Spot, TableLimits, UpperLimit
 
@@ -27,6 +28,9 @@ Transfer = tuple[PlayerId, int]
 BetManner = Literal["self", "behalf", "call", "shooter"]
 """How a bet was placed: by the player, on the player's behalf, as a call bet, by the shooter."""
 
+
+CountKind = Literal["opener", "shift", "closer"]
+"""When a rack is counted: at the opening, between two shifts, at the close."""
 
 TestedDisplay = Literal["echo", "display"]
 """The displays that a test covers besides the lights."""
@@ -44,17 +48,23 @@ class PublicEvent(TableEvent, frozen=True, kw_only=True):
     audience = PUBLIC
 
 
-class PlayerEvent(TableEvent, frozen=True, kw_only=True):
+class ChipEvent(TableEvent, frozen=True, kw_only=True):
+    """Base of the events that move chips; at a table that deals in chips they say which."""
+
+    chip_moves: list[ChipMove] | msgspec.UnsetType = msgspec.UNSET
+
+
+class PlayerEvent(ChipEvent, frozen=True, kw_only=True):
     """Base of the events about one player, whom other players do not see."""
 
     audience = ITS_PLAYER
     player: PlayerId
 
 
-class TableOpened(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableOpened"):
+class TableOpened(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableOpened"):
     """The table was opened on a game, pinned by hash."""
 
-    audience = Audience(hidden={"float_amount": 0})
+    audience = Audience(hidden={"float_amount": 0, "chip_moves": msgspec.UNSET})
     table: str
     game: str
     game_hash: str
@@ -86,33 +96,68 @@ class LimitsSet(PublicEvent, frozen=True, kw_only=True, tag="LimitsSet"):
     approved_by: Actor
 
 
-class FloatFilled(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="FloatFilled"):
+class FloatFilled(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="FloatFilled"):
     """Chips came from the vault to the float."""
 
     audience = STAFF_ONLY
     amount: int
     by: Actor
     approved_by: Actor | None = None
+    slip: int = 0
 
 
-class FloatCredited(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="FloatCredited"):
+class FloatCredited(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="FloatCredited"):
     """Chips went from the float to the vault."""
 
     audience = STAFF_ONLY
     amount: int
     by: Actor
     approved_by: Actor | None = None
+    slip: int = 0
 
 
-class TableClosed(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableClosed"):
+class TableClosed(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableClosed"):
     """The table was closed: the chips players carried away, the float and drop counted."""
 
-    audience = Audience(hidden={"float_amount": 0, "drop": 0}, lists={"carried_away": 0})
+    audience = Audience(
+        hidden={"float_amount": 0, "drop": 0}, lists={"carried_away": 0, "chip_moves": 2}
+    )
     carried_away: list[Transfer]
     float_amount: int
     drop: int
     by: Actor
     approved_by: Actor | None = None
+
+
+class RackCounted(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="RackCounted"):
+    """Two people counted the rack; from now on it holds what they counted.
+
+    The opener is compared with the last closer, other counts with the chips that the log expects.
+    `owed` is what the coloured chips in play are worth, for which value chips lie in the rack.
+    """
+
+    audience = STAFF_ONLY
+    kind: CountKind
+    slip: int
+    counted: ChipCounts
+    expected: ChipCounts
+    by: Actor
+    approved_by: Actor
+    note: str = ""
+    owed: int = 0
+
+
+class DropCounted(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="DropCounted"):
+    """Two people counted the cash in the drop box of a closing, by the value of its notes."""
+
+    audience = STAFF_ONLY
+    closing: int
+    slip: int
+    notes: ChipCounts
+    expected: int
+    by: Actor
+    approved_by: Actor
+    note: str = ""
 
 
 class TableLocked(PublicEvent, frozen=True, kw_only=True, tag="TableLocked"):
@@ -341,24 +386,24 @@ class AreasLit(PublicEvent, frozen=True, kw_only=True, tag="AreasLit"):
     correct: bool
 
 
-class BetsApportioned(TableEvent, frozen=True, kw_only=True, tag="BetsApportioned"):
+class BetsApportioned(ChipEvent, frozen=True, kw_only=True, tag="BetsApportioned"):
     """Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played)."""
 
-    audience = Audience(lists={"bets": 1})
+    audience = Audience(lists={"bets": 1, "chip_moves": 2})
     bets: list[tuple[Spot, PlayerId, int, int]]
 
 
-class LosersCollected(TableEvent, frozen=True, kw_only=True, tag="LosersCollected"):
+class LosersCollected(ChipEvent, frozen=True, kw_only=True, tag="LosersCollected"):
     """The losing bets were collected."""
 
-    audience = Audience(lists={"bets": 1})
+    audience = Audience(lists={"bets": 1, "chip_moves": 2})
     bets: list[Stake]
 
 
-class WinnersPaid(TableEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
+class WinnersPaid(ChipEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
     """The winning bets were paid and returned; the round is settled."""
 
-    audience = Audience(lists={"bets": 1})
+    audience = Audience(lists={"bets": 1, "chip_moves": 2})
     round: int
     dice: tuple[int, int, int]
     bets: list[Payout]
@@ -371,31 +416,31 @@ class ShooterAdvanced(PublicEvent, frozen=True, kw_only=True, tag="ShooterAdvanc
     throws: int
 
 
-class ShooterWon(TableEvent, frozen=True, kw_only=True, tag="ShooterWon"):
+class ShooterWon(ChipEvent, frozen=True, kw_only=True, tag="ShooterWon"):
     """The shooter's bet won on its last throw."""
 
-    audience = Audience(others={"stake": 0, "winnings": 0})
+    audience = Audience(others={"stake": 0, "winnings": 0, "chip_moves": msgspec.UNSET})
     player: PlayerId
     stake: int
     winnings: int
 
 
-class ShooterLost(TableEvent, frozen=True, kw_only=True, tag="ShooterLost"):
+class ShooterLost(ChipEvent, frozen=True, kw_only=True, tag="ShooterLost"):
     """The shooter's bet was lost, and the series ended."""
 
-    audience = Audience(others={"stake": 0})
+    audience = Audience(others={"stake": 0, "chip_moves": msgspec.UNSET})
     player: PlayerId
     stake: int
 
 
-class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
+class RoundVoided(ChipEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     """A round was voided; its bets are returned, or stand for the next round.
 
     `approved_by` is set if the dice lay open or were known and a second person had to approve.
     `restored` are collected bets that lie on the layout again, because the bets stand.
     """
 
-    audience = Audience(lists={"returned": 1, "restored": 1})
+    audience = Audience(lists={"returned": 1, "restored": 1, "chip_moves": 2})
     round: int
     cause: str
     bets: Literal["returned", "stand"]
@@ -405,10 +450,10 @@ class RoundVoided(TableEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     restored: list[Stake] | msgspec.UnsetType = msgspec.UNSET
 
 
-class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"):
+class RoundsReversed(ChipEvent, frozen=True, kw_only=True, tag="RoundsReversed"):
     """Settled rounds were voided and their payments undone; `owing` is the change of debts."""
 
-    audience = Audience(lists={"transfers": 0, "owing": 0})
+    audience = Audience(lists={"transfers": 0, "owing": 0, "chip_moves": 2})
     rounds: list[int]
     cause: str
     transfers: list[Transfer]
@@ -418,7 +463,7 @@ class RoundsReversed(TableEvent, frozen=True, kw_only=True, tag="RoundsReversed"
 
 
 class ShooterRestored(
-    TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ShooterRestored"
+    ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ShooterRestored"
 ):
     """A throw is void: the shooter has the dice, the bet and the throws as before it.
 
@@ -426,7 +471,10 @@ class ShooterRestored(
     An `absent` shooter has walked away.
     """
 
-    audience = Audience(others={"stake": 0, "laid": 0, "owing": 0}, hidden={"absent": False})
+    audience = Audience(
+        others={"stake": 0, "laid": 0, "owing": 0, "chip_moves": msgspec.UNSET},
+        hidden={"absent": False},
+    )
     round: int
     player: PlayerId
     dice: list[int]
@@ -437,14 +485,14 @@ class ShooterRestored(
     absent: bool = False
 
 
-class ThrowRepeated(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ThrowRepeated"):
+class ThrowRepeated(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="ThrowRepeated"):
     """A throw did not count; the dice are thrown again and the bets are locked.
 
     `restored` are the lost bets that lie on the layout again. A second person approves once the
     dice have been established.
     """
 
-    audience = Audience(lists={"restored": 1})
+    audience = Audience(lists={"restored": 1, "chip_moves": 2})
     cause: IrregularityName
     restored: list[Stake] = []
     by: Actor | None = None
@@ -469,7 +517,7 @@ class IrregularityNoted(TableEvent, frozen=True, kw_only=True, tag="Irregularity
     player: PlayerId = ""
 
 
-class BetCorrected(TableEvent, frozen=True, kw_only=True, tag="BetCorrected"):
+class BetCorrected(ChipEvent, frozen=True, kw_only=True, tag="BetCorrected"):
     """The payment of a settled bet was corrected; a negative amount was taken."""
 
     audience = ITS_PLAYER
@@ -627,8 +675,18 @@ AnyEquipmentEvent = (
     | TestStarted | TrialEntered | TestEnded
 )  # fmt: skip
 
+AnyChipEvent = (
+    TableOpened | FloatFilled | FloatCredited | TableClosed
+    | BoughtIn | CashedOut | ChipsChanged | DebtRepaid | ColourTaken | ColouredUp
+    | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack | LineJudged
+    | BetsApportioned | LosersCollected | WinnersPaid
+    | ShooterWon | ShooterLost | ShooterRestored | RoundVoided | RoundsReversed | ThrowRepeated
+    | BetCorrected | RulingMade
+)  # fmt: skip
+
 AnyEvent = (
     TableOpened | CheckPassed | LimitsSet | FloatFilled | FloatCredited | TableClosed
+    | RackCounted | DropCounted
     | TableLocked | TableReleased | BoughtIn | CashedOut | ChipsChanged | DebtRepaid | ColourTaken
     | ColouredUp
     | RoundStarted | BettingOpened | BettingClosed | StepTaken

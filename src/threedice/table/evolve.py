@@ -10,8 +10,12 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Final, assert_never
 
+import msgspec
+
 from threedice.errors import InvariantBroken
 from threedice.table import events
+from threedice.table.chip_counts.counts import face_value
+from threedice.table.chip_counts.ledger import apply_moves, event_moves
 from threedice.table.equipment.evolve import evolve_equipment
 from threedice.table.state import (
     Bet,
@@ -85,8 +89,18 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.next_limits = event.limits
         case events.FloatFilled():
             state.float_amount += event.amount
+            state.slips = event.slip or state.slips
         case events.FloatCredited():
             state.float_amount -= event.amount
+            state.slips = event.slip or state.slips
+        case events.RackCounted():
+            state.float_amount += face_value(event.counted) - face_value(event.expected)
+            state.slips = event.slip
+            if event.kind == "closer":
+                state.last_closer = event.counted
+        case events.DropCounted():
+            state.slips = event.slip
+            del state.uncounted_drops[event.closing]
         case events.TableClosed():
             _close(state, event)
         case events.TableLocked():
@@ -174,6 +188,8 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             evolve_equipment(state, event)
         case _:
             assert_never(event)
+    if state.holders is not None:
+        apply_moves(state.holders, event_moves(event))
     return state
 
 
@@ -189,10 +205,15 @@ def _open(state: TableState, event: events.TableOpened) -> None:
     state.drop = 0
     state.checks.clear()
     state.equipment.failed.clear()
+    state.holders = None if event.chip_moves is msgspec.UNSET else {}
 
 
 def _close(state: TableState, event: events.TableClosed) -> None:
     state.open = False
+    if state.holders is not None:
+        state.closings += 1
+        state.uncounted_drops[state.closings] = event.drop
+        state.holders = None
     for player, _ in event.carried_away:
         del state.seats[player]
     state.float_amount = state.drop = 0
@@ -323,10 +344,15 @@ def _remove_chips(
         if not last.amount:
             bet.placements.remove(last)
     if not bet.placements:
-        del current.bets[spot][player]
-    if not current.bets[spot]:  # a spot without chips holds no bet that was placed
-        del current.bets[spot], current.totals[spot]
+        _forget_bet(current, spot, player)
     return removed
+
+
+def _forget_bet(current: Round, spot: Spot, player: PlayerId) -> None:
+    """Remove a bet without chips; a spot without chips holds no bet that was placed."""
+    del current.bets[spot][player]
+    if not current.bets[spot]:
+        del current.bets[spot], current.totals[spot]
 
 
 def _move(
@@ -360,6 +386,8 @@ def _apportion(state: TableState, event: events.BetsApportioned) -> None:
         current.bets[spot][player].total = plays
         current.totals[spot] -= stake - plays
         _return_chips(state, player, stake - plays)
+        if not plays:
+            _forget_bet(current, spot, player)
 
 
 def _collect(state: TableState, event: events.LosersCollected) -> None:

@@ -29,13 +29,15 @@ _STATE_DECODER: Final = msgspec.msgpack.Decoder(TableState)
 def forecast_settlement(game: Game, state: TableState) -> Iterator[AnyEvent]:
     """Yield the events of collecting and paying; the round must have a called result.
 
-    Earlier steps are taken as done and the float as sufficient: payouts are owed even if it is not.
+    Earlier steps are taken as done and the float as sufficient: payouts are owed even if it is not,
+    and whatever chips the rack has.
     """
     copy = _copy(replace(state, float_amount=MAX_AMOUNT, settled={}, reversed=set()))
     if "collect-losers" not in copy.current.done:
         for event in _decide_step(game, copy, "collect-losers"):
             yield event
             evolve(copy, event)
+    copy.holders = None
     yield from _decide_step(game, copy, "pay-winners")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from threedice.money import Posting, owing_account, stack_account, transfer_account
 from threedice.table import events
+from threedice.table.chip_counts.counts import face_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,6 +66,12 @@ def table_postings(event: AnyEvent) -> list[Posting]:
             return [Posting("vault", "float", event.amount)]
         case events.FloatCredited():
             return [Posting("float", "vault", event.amount)]
+        case events.RackCounted():
+            return _variance_postings(
+                "float", face_value(event.counted), face_value(event.expected)
+            )
+        case events.DropCounted():
+            return _variance_postings("vault", face_value(event.notes), event.expected)
         case events.TableClosed():
             return [
                 *(
@@ -117,6 +124,15 @@ def table_postings(event: AnyEvent) -> list[Posting]:
             return _transfer_postings(event.player, event.amount, event.owing)
         case _:
             assert_never(event)
+
+
+def _variance_postings(account: str, counted: int, expected: int) -> list[Posting]:
+    """Return the posting that brings an account to what was counted."""
+    if counted == expected:
+        return []
+    found = counted > expected
+    accounts = ("variance", account) if found else (account, "variance")
+    return [Posting(*accounts, abs(counted - expected))]
 
 
 def _win_postings(bet: Payout) -> list[Posting]:

@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
+
 from threedice.errors import InvalidInput, UnknownName
 from threedice.table import commands, events
+from threedice.table.chip_counts.counts import face_value
+from threedice.table.chip_counts.racks import close_rack, open_rack
 from threedice.table.chips import require_chip_multiple
 from threedice.table.commands import Actor
 from threedice.table.equipment.checks import require_ready
@@ -55,20 +60,23 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
     _require_limits(game, command.chips, command.limits)
     require_chip_multiple(command.float_amount, command.chips[0], minimum=0)
     second = optional_second_person(game, command, game.facts.limits)
-    return [
-        events.TableOpened(
-            table=command.table,
-            game=game.id,
-            game_hash=game.hash,
-            currency=command.currency,
-            mode=command.mode,
-            chips=command.chips,
-            float_amount=command.float_amount,
-            limits=command.limits,
-            by=command.by,
-            approved_by=second,
-        )
-    ]
+    opened = events.TableOpened(
+        table=command.table,
+        game=game.id,
+        game_hash=game.hash,
+        currency=command.currency,
+        mode=command.mode,
+        chips=command.chips,
+        float_amount=command.float_amount,
+        limits=command.limits,
+        by=command.by,
+        approved_by=second,
+    )
+    if command.rack is msgspec.UNSET:
+        return [opened]
+    racked, opener = open_rack(game, state, command)
+    moves = [("vault", "float", "", racked)]
+    return [replace(opened, float_amount=face_value(racked), chip_moves=moves), opener]
 
 
 @handles(commands.SetLimits)
@@ -108,11 +116,13 @@ def close_table(game: Game, state: TableState, command: commands.CloseTable) -> 
         cause = "the table closes"
         voided = void_round(game, state, cause, "returned", command.by, include_shooter_bet=True)
     carried_away = [(player, seat.stack + seat.at_risk) for player, seat in state.seats.items()]
+    closer = close_rack(game, state, command)
     return [
         *voided,
+        *closer,
         events.TableClosed(
             carried_away=carried_away,
-            float_amount=state.float_amount,
+            float_amount=face_value(closer[0].counted) if closer else state.float_amount,
             drop=state.drop,
             by=command.by,
             approved_by=second,

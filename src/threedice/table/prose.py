@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never, cast
 
 from threedice.table import events
+from threedice.table.chip_counts.prose import (
+    describe_drop_count,
+    describe_moved_counts,
+    describe_rack_count,
+    describe_slip,
+)
 from threedice.table.equipment.prose import describe_equipment_event
 
 if TYPE_CHECKING:
@@ -54,9 +60,15 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case events.LimitsSet():
             return f"  New limits wait, agreed by the {event.approved_by.role}."
         case events.FloatFilled():
-            return f"  A fill of {fmt(event.amount)} comes from the vault."
+            chips = f"{describe_moved_counts(event, fmt)}{describe_slip(event.slip)}"
+            return f"  A fill of {fmt(event.amount)}{chips} comes from the vault."
         case events.FloatCredited():
-            return f"  A credit of {fmt(event.amount)} goes to the vault."
+            chips = f"{describe_moved_counts(event, fmt)}{describe_slip(event.slip)}"
+            return f"  A credit of {fmt(event.amount)}{chips} goes to the vault."
+        case events.RackCounted():
+            return describe_rack_count(event, fmt)
+        case events.DropCounted():
+            return describe_drop_count(event, fmt)
         case events.TableClosed():
             return f"The table closes: float {fmt(event.float_amount)}, drop {fmt(event.drop)}."
         case events.TableLocked():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from threedice.table.chip_counts.moves import ChipPlan
 from threedice.table.events import BetRejected
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 
@@ -22,14 +23,19 @@ def find_rejections(game: Game, state: TableState, spots: Iterable[Spot]) -> lis
     differential. The spots are therefore checked repeatedly until all are within limits.
     """
     bets, totals = state.current.bets, dict(state.current.totals)
+    chips = ChipPlan(game, state) if state.holders is not None else None
     rows = {spot: _placements_in_order(bets[spot]) for spot in spots if spot in bets}
     if game.facts.limits.maximum.scope == "player":
-        return [each for spot in rows for each in _trim_each_player(game, state, spot, rows[spot])]
+        return [
+            each
+            for spot in rows
+            for each in _trim_each_player(game, state, spot, rows[spot], chips)
+        ]
     rejections: list[BetRejected] = []
     while True:
         before = len(rejections)
         for spot, placements in rows.items():
-            rejections += _trim_shared(game, state, spot, placements, totals)
+            rejections += _trim_shared(game, state, spot, placements, totals, chips)
         if len(rejections) == before:
             return rejections
 
@@ -52,20 +58,26 @@ def _placements_in_order(bets: Mapping[PlayerId, Bet]) -> _PlacementRows:
 
 
 def _trim_shared(
-    game: Game, state: TableState, spot: Spot, placements: _PlacementRows, totals: dict[Spot, int]
+    game: Game,
+    state: TableState,
+    spot: Spot,
+    placements: _PlacementRows,
+    totals: dict[Spot, int],
+    chips: ChipPlan | None,
 ) -> list[BetRejected]:
     """Return the rejections on a spot whose limits all players share; reduce its total."""
     limits = limits_in_force(state)
     allowed = permitted_total(game, limits, totals, spot)
     maximum = limits.for_box(box_of(spot)).maximum
     limit: UpperLimit = "differential" if allowed < maximum else "maximum"
-    rejections = _reject_last_first(game, state, spot, placements, totals[spot] - allowed, limit)
+    excess = totals[spot] - allowed
+    rejections = _reject_last_first(game, state, spot, placements, excess, limit, chips)
     totals[spot] -= sum(each.amount for each in rejections)
     return rejections
 
 
 def _trim_each_player(
-    game: Game, state: TableState, spot: Spot, placements: _PlacementRows
+    game: Game, state: TableState, spot: Spot, placements: _PlacementRows, chips: ChipPlan | None
 ) -> Iterator[BetRejected]:
     """Yield the rejections on a spot where the maximum applies to each player."""
     maximum = limits_in_force(state).for_box(box_of(spot)).maximum
@@ -74,7 +86,7 @@ def _trim_each_player(
         by_player.setdefault(row[1], []).append(row)
     for player, rows in by_player.items():
         excess = state.current.bets[spot][player].total - maximum
-        yield from _reject_last_first(game, state, spot, rows, excess, "maximum")
+        yield from _reject_last_first(game, state, spot, rows, excess, "maximum", chips)
 
 
 def _reject_last_first(
@@ -84,11 +96,13 @@ def _reject_last_first(
     placements: _PlacementRows,
     excess: int,
     limit: UpperLimit,
+    chips: ChipPlan | None,
 ) -> list[BetRejected]:
     """Take an excess off placements, the last first, leaving amounts that can be paid.
 
     If the player's bet on the spot would fall below the minimum, all of that bet is returned; where
-    the minimum applies to the total of a box, if that total would.
+    the minimum applies to the total of a box, if that total would. An amount that chips cannot make
+    is raised to the next higher one that they can.
     """
     step = stake_step(game.boxes[box_of(spot)], state.chips)
     minimum = limits_in_force(state).for_box(box_of(spot)).minimum
@@ -99,11 +113,17 @@ def _reject_last_first(
         rejected = min(amount, -(-excess // step) * step)
         kept = sum(row[2] for row in placements if row[1] == player or not is_per_player)
         kept += amount - rejected
+        if chips and kept >= minimum:
+            most = min(amount, rejected + kept - minimum)
+            raised = chips.payable_return(spot, player, rejected, most, step)
+            kept, rejected = kept - raised + rejected, raised
         returned = [(number, player, rejected)]
-        if kept < minimum:
+        if kept < minimum or rejected > amount:
             others = [row for row in placements if row[1] == player]
             returned = [(number, player, amount), *reversed(others)]
             placements[:] = [row for row in placements if row[1] != player]
+            if chips:
+                chips.return_bet(spot, player)
         elif rejected < amount:
             placements.append((number, player, amount - rejected))
         for number, _, part in returned:

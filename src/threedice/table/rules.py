@@ -411,6 +411,17 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "chips/colour-value": "give a colour, and a value that is a multiple of {chip}, the smallest "
     "chip, and divides the stack",
     "chips/bets-down": "the player has bets on the layout; settle them first",
+    "chips/amounts-only": "this table deals in amounts; give no counts of chips",
+    "chips/not-counted": "this table deals in chips; count them by denomination",
+    "chips/unknown": "there is no chip {chip} here; there are {chips}",
+    "chips/counts": "the chips are worth {value}, not {amount}; correct the counts or the amount",
+    "chips/lacking": "there are {held} chips of {chip} there, not {count}; choose other chips",
+    "chips/rack": "the rack cannot make {amount} in chips; ask for a fill",
+    "chips/change": "{amount} cannot be made from these chips, and the rack has no change for "
+    "them; ask for a fill",
+    "chips/colours-out": "these players hold chips in their colours: {players}; colour them up",
+    "count/no-drop": "there is no drop of closing {closing} to count; waiting: {waiting}",
+    "count/note": "{note} is no value of a note or coin; give values in minor units",
     "player/unknown": "player {player} has no chips at this table; they buy in first",
     "player/looks-alike": "{player} looks like {other}, who is at this table; give another id",
     "player/age": "players must be at least {years} years old",

@@ -14,6 +14,7 @@ import msgspec
 from threedice.dice import contains
 from threedice.money import Amount
 from threedice.table import commands, events
+from threedice.table.chip_counts.moves import ChipPlan
 from threedice.table.debts import set_off_payments
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 from threedice.table.rejections import find_rejections, rejects_at_close
@@ -40,12 +41,15 @@ def collect_losers(
     require_step(game, state, command)
     roll = state.current.final_result
     shares = list(_pro_rata_shares(game, state, _staked(game, state)))
+    if state.holders is not None:
+        shares = _payable_shares(game, state, shares)
     plays = {(spot, player): share for spot, player, _, share in shares}
     losing = [
         (spot, player, plays.get((spot, player), bet.total))
         for spot, bets in working_order(game, state)
         if winning_odds(game, spot, roll) is None
         for player, bet in bets.items()
+        if plays.get((spot, player), bet.total)
     ]
     apportioned = [events.BetsApportioned(bets=shares)] if shares else []
     collected = events.LosersCollected(bets=losing)
@@ -154,6 +158,22 @@ def _pro_rata_shares(
         for player, stake in bets.items():
             if shares[player] != stake:
                 yield spot, player, stake, shares[player]
+
+
+def _payable_shares(
+    game: Game, state: TableState, shares: Sequence[tuple[Spot, str, int, int]]
+) -> list[tuple[Spot, str, int, int]]:
+    """Return shares whose returned parts chips can make: the next higher part where they cannot.
+
+    A bet of which less than the minimum would be left goes back whole.
+    """
+    plan, limits, payable = ChipPlan(game, state), limits_in_force(state), []
+    for spot, player, stake, share in shares:
+        step = stake_step(game.boxes[box_of(spot)], state.chips)
+        least = min(share, limits.for_box(box_of(spot)).minimum)
+        returned = plan.payable_return(spot, player, stake - share, stake - least, step)
+        payable.append((spot, player, stake, stake - returned))
+    return payable
 
 
 # --- the shooter --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import msgspec
 
 from threedice.errors import InvariantBroken
 from threedice.rulebook.conduct import IrregularityName, StepName
+from threedice.table.chip_counts.counts import ChipCounts
 from threedice.table.commands import Die
 from threedice.table.events import TestedDisplay
 from threedice.table.limits import LimitMode, PlayerId, Spot, TableLimits
@@ -237,6 +238,15 @@ class TableState:
     last_settled: SettledRound | None = None
     shooter: Shooter | None = None
     equipment: EquipmentState = field(default_factory=EquipmentState)
+    holders: dict[str, ChipCounts] | None = None
+    """The chips of each holder since the opening; None at a table that deals in amounts."""
+    slips: int = 0
+    """The number of the last slip: of an opener, a fill, a credit, a count or a closer."""
+    last_closer: ChipCounts | None = None
+    """The rack as it was counted at the last close."""
+    closings: int = 0
+    uncounted_drops: dict[int, int] = field(default_factory=dict)
+    """The cash in the drop boxes of closings that nobody has counted yet, by closing."""
 
     @property
     def current(self) -> Round:

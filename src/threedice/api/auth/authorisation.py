@@ -82,6 +82,8 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "tell-piece":        " DGSMHA ",
         "propose-rounds":    " DGSMHA ",
         "show-round-equipment": " DGSMHA ",
+        "show-rack":         " DGSMHA ",
+        "report-counts":     " DGSMHA ",
         "watch-dice":        " DGSMHA ",
         "report-shift":      "   SMHA ",
         "verify-log":        "      A ",

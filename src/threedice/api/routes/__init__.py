@@ -8,6 +8,7 @@ from threedice.api.routes import (
     accounts,
     approvals,
     commands,
+    counts,
     dice_monitor,
     displays,
     equipment,
@@ -25,7 +26,7 @@ from threedice.api.routes import (
 
 _MODULES: Final = (
     sign_in, sessions, tables, worksheets, commands, approvals, request_queries, history, equipment,
-    dice_monitor, players, accounts, games, people, displays, house,
+    counts, dice_monitor, players, accounts, games, people, displays, house,
 )  # fmt: skip
 
 ROUTE_HANDLERS: Final = tuple(

@@ -19,6 +19,7 @@ from threedice.api.http.answer_cache import Answer
 from threedice.api.http.requests import OptionalPlayer, OptionalTime, RoundNumber, TableId
 from threedice.api.routes.accounts import require_own_or_staff
 from threedice.api.routes.commands import json_response
+from threedice.api.routes.counts import CountPeriodView, read_count_report
 from threedice.api.routes.tables import require_audience, require_table, require_table_staff
 from threedice.api.views import build_view
 from threedice.errors import InvalidInput, UnknownName
@@ -79,6 +80,8 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     `band_low` to `band_high` is the 95% interval of the win: the theoretical win plus and minus
     1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
     accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
+    `counted` are the periods between counts of the rack that ended in this period, each with its
+    win by count and by log; a table that deals in amounts has none.
     """
 
     since: int
@@ -98,6 +101,7 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     band_high: int
     hold_percent: float | None
     expected_drop: int
+    counted: list[CountPeriodView]
 
 
 @get("/api/tables/{table:str}/rounds/{round:str}", name="tell-round")
@@ -177,10 +181,14 @@ async def report_shift(
     report = await context.history.run(
         caller.account.id, shift_figures, statements, table, since, until
     )
+    counts = await context.history.run(
+        caller.account.id, read_count_report, context, statements, table
+    )
     low, high = report.band
     return build_view(
         ShiftReportView,
         report,
+        counted=[each for each in counts.periods if since <= each.end < until],
         since=since,
         until=until,
         theoretical_win=str(report.theoretical_win),

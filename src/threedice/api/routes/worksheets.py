@@ -15,8 +15,9 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.requests import OptionalPlayer, TableId
 from threedice.api.routes.history import resolve_player
 from threedice.api.routes.tables import load_table, require_audience, require_table_staff
-from threedice.table.events import BetsApportioned
-from threedice.table.forecast import forecast_settlement
+from threedice.table.chip_counts.moves import rack_payments
+from threedice.table.events import BetsApportioned, LosersCollected, ShooterLost
+from threedice.table.forecast import forecast_settlement, state_after
 from threedice.table.limits import (
     box_of,
     find_breaches,
@@ -94,12 +95,17 @@ class ApportionedBet(msgspec.Struct, frozen=True):
 
 
 class WinningBet(msgspec.Struct, frozen=True):
-    """A winning bet to pay and to return."""
+    """A winning bet to pay and to return.
+
+    `chips` are the fewest chips of the rack that make the winnings, at a table that deals in chips;
+    None if the rack cannot make them.
+    """
 
     spot: str
     player: str
     stake: int
     winnings: int
+    chips: dict[str, int] | None = None
 
 
 class WorkingSheet(msgspec.Struct, frozen=True):
@@ -212,8 +218,19 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
             for bet in each.bets
         ],
         collect=[bet for each in events for bet in _losing_bets(game, each)],
-        pay=[bet for each in events for bet in _winning_bets(game, each)],
+        pay=_propose_chips(game, state, events),
     )
+
+
+def _propose_chips(game: Game, state: TableState, events: list[AnyEvent]) -> list[WinningBet]:
+    """Return the bets to pay, with the chips that the rack holds once the losers are in it."""
+    bets = [bet for each in events for bet in _winning_bets(game, each)]
+    if state.holders is None:
+        return bets
+    collected = (BetsApportioned, LosersCollected, ShooterLost)
+    after = state_after(state, [each for each in events if isinstance(each, collected)])
+    payouts = [(bet.spot, bet.player, bet.stake, bet.winnings) for bet in bets]
+    return [WinningBet(*payout, chips) for payout, chips in rack_payments(game, after, payouts)]
 
 
 def _flags_in_working_order(game: Game, state: TableState) -> list[FlagView]:

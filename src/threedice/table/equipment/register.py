@@ -69,13 +69,13 @@ def rechecks(game: Game, state: TableState, kind: str) -> list[str]:
 def omit_equipment(
     game: Game, state: TableState, command: commands.OmitEquipment
 ) -> list[AnyEvent]:
-    """Set the table up without a kind of equipment that the rulebook calls optional."""
+    """Set the table up without a kind of equipment that the rulebook does not always need."""
     require_role(command.by, command.facts.roles)
     rule = game.facts.equipment.get(command.kind)
     if rule is None:
         kinds = ", ".join(game.facts.equipment)
         raise refuse("equipment/unknown-kind", kind=command.kind, kinds=kinds)
-    if rule.needed != "optional":
+    if rule.needed == "always":
         raise refuse("equipment/needed", rule, kind=command.kind)
     in_use = state.equipment.in_use(command.kind)
     if in_use:

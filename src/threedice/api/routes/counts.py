@@ -1,0 +1,192 @@
+"""Chips of a table by denomination: its rack, its slips, and the win between two counts.
+
+The rack is part of the table's state; slips and periods are read from the log, in the queue for
+history.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from litestar import get
+
+from threedice.api.context import Context, CurrentCaller
+from threedice.api.http.requests import TableId
+from threedice.api.routes.tables import load_table, require_table, require_table_staff
+from threedice.api.views import build_view
+from threedice.house.reports.counts import CountPeriod, Slip, SlipKind, read_counts, win_by_log
+from threedice.house.reports.statements import StatementReader
+from threedice.rulebook import Game
+from threedice.table.chip_counts.counts import face_value, without_zeros
+from threedice.table.chip_counts.ledger import chip_balance, chip_pile
+from threedice.table.commands import Actor
+from threedice.table.state import TableState
+
+ChipPile = list[tuple[str, int]]
+"""The chips of a bet from the bottom to the top, as (chip, count)."""
+
+
+class ColourView(msgspec.Struct, frozen=True):
+    """A player's colour, and the value that the player declared for a chip of it."""
+
+    player: str
+    colour: str
+    value: int
+
+
+class RackView(msgspec.Struct, frozen=True):
+    """The chips of a table at a version, by denomination.
+
+    A table that deals in amounts has none. `value` is what the value chips of the rack are worth,
+    `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
+    `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
+    log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
+    counted at the last close.
+    """
+
+    version: int
+    deals_in: Literal["amounts", "chips"]
+    denominations: list[int]
+    rack: dict[str, int]
+    value: int
+    float_amount: int
+    colours: list[ColourView]
+    stacks: dict[str, dict[str, int]]
+    bets: dict[str, dict[str, ChipPile]]
+    smaller_on_top: bool
+    slips: int
+    last_closer: dict[str, int] | None
+    uncounted_drops: dict[int, int]
+
+
+class SlipView(msgspec.Struct, frozen=True):
+    """A numbered slip; see `variance` by chip, and its value, negative if something is missing.
+
+    `over_tolerance` is whether the variance exceeds the tolerance of the house; then the roles in
+    `tell` must be informed.
+    """
+
+    slip: int
+    kind: SlipKind
+    version: int
+    at: int
+    counts: dict[str, int]
+    value: int
+    expected: dict[str, int]
+    expected_value: int
+    variance: dict[str, int]
+    variance_value: int
+    over_tolerance: bool
+    tell: list[str]
+    by: Actor
+    approved_by: Actor | None
+    note: str
+    closing: int
+
+
+class CountPeriodView(msgspec.Struct, frozen=True):
+    """A table from one count of its rack to the next, with its win by count and by log.
+
+    `opened_by` and `closed_by` are the slips of the two counts; `end` and `closed_by` are 0 while
+    the period runs, and the win by count is then unknown.
+    """
+
+    start: int
+    end: int
+    opened_by: int
+    closed_by: int
+    start_value: int
+    counted_value: int
+    expected_value: int
+    variance: dict[str, int]
+    fills: int
+    credits: int
+    drop: int
+    drop_variance: int
+    accounts: int
+    debts: int
+    win_by_count: int | None
+    win_by_log: int | None
+
+
+class CountReport(msgspec.Struct, frozen=True):
+    """The slips and the periods between counts of a table, the oldest first."""
+
+    slips: list[SlipView]
+    periods: list[CountPeriodView]
+
+
+@get("/api/tables/{table:str}/rack", name="show-rack")
+async def show_rack(context: Context, caller: CurrentCaller, table: TableId) -> RackView:
+    """Show a table's chips by denomination: rack, stacks and bets."""
+    require_table_staff(caller, table)
+    house_table, game, version = await load_table(context, table)
+    return rack_view(game, house_table.table, version)
+
+
+@get("/api/tables/{table:str}/counts", name="report-counts")
+async def report_counts(context: Context, caller: CurrentCaller, table: TableId) -> CountReport:
+    """Report a table's slips, variances by chip, and its win by count and by log."""
+    require_table_staff(caller, table)
+    await require_table(context, table)
+    statements = await context.house.command_handler.streams.statements()
+    return await context.history.run(
+        caller.account.id, read_count_report, context, statements, table
+    )
+
+
+def rack_view(game: Game, state: TableState, version: int) -> RackView:
+    """Return the chips of a table as its staff see them."""
+    holders = state.holders or {}
+    rack = without_zeros(holders.get("float", {}))
+    bets: dict[str, dict[str, ChipPile]] = {}
+    stacks: dict[str, dict[str, int]] = {}
+    for holder, counts in holders.items():
+        kind, _, rest = holder.partition("/")
+        if kind == "stack":
+            stacks[rest] = without_zeros(counts)
+        elif kind == "bet":
+            spot, _, player = rest.partition("/")
+            bets.setdefault(spot, {})[player] = chip_pile(game, state, player, counts)
+    return RackView(
+        version=version,
+        deals_in="amounts" if state.holders is None else "chips",
+        denominations=state.chips,
+        rack=rack,
+        value=face_value(rack),
+        float_amount=chip_balance(state, "float") or state.float_amount,
+        colours=[
+            ColourView(player, seat.colour, seat.colour_value)
+            for player, seat in state.seats.items()
+            if seat.colour
+        ],
+        stacks=stacks,
+        bets=bets,
+        smaller_on_top=game.facts.chips.smaller_on_top,
+        slips=state.slips,
+        last_closer=state.last_closer,
+        uncounted_drops=state.uncounted_drops,
+    )
+
+
+def read_count_report(context: Context, statements: StatementReader, table: str) -> CountReport:
+    """Read the slips of a table and its periods between counts from the log."""
+    ledger = read_counts(context.house.command_handler.store, table)
+    return CountReport(
+        [_slip_view(context, slip) for slip in ledger.slips],
+        [_period_view(statements, table, period) for period in ledger.periods],
+    )
+
+
+def _slip_view(context: Context, slip: Slip) -> SlipView:
+    policy = context.config.counts
+    is_over = slip.is_over(policy)
+    tell = list(policy.tell) if is_over else []
+    return build_view(SlipView, slip, over_tolerance=is_over, tell=tell)
+
+
+def _period_view(statements: StatementReader, table: str, period: CountPeriod) -> CountPeriodView:
+    by_count = period.win_by_count if period.end else None
+    by_log = win_by_log(statements, table, period) if period.end else None
+    return build_view(CountPeriodView, period, win_by_count=by_count, win_by_log=by_log)

@@ -1,0 +1,160 @@
+"""Apply the chips that events move to their holders, and value what a holder has.
+
+Holders: `float` (the rack), `stack/<player>`, `bet/<spot>/<player>`, `vault`, `outside`, and
+`variance` (chips that a count missed or found). A move takes chips from one holder and gives the
+same chips to another, so that every kind of chip is conserved.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from threedice.errors import InvariantBroken
+from threedice.table import events
+from threedice.table.chip_counts.counts import (
+    ChipCounts,
+    denomination_values,
+    differences,
+    face_value,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from threedice.rulebook import Game
+    from threedice.table.chip_counts.counts import ChipMove
+    from threedice.table.events import AnyEvent
+    from threedice.table.limits import PlayerId, Spot
+    from threedice.table.state import TableState
+
+ChipHolders = dict[str, ChipCounts]
+"""The chips of each holder; a holder without chips has no entry."""
+
+OUTSIDE_HOLDERS: Final = ("vault", "outside", "variance")
+"""Holders outside the table, whose counts may go below zero."""
+
+
+def bet_holder(spot: Spot, player: PlayerId) -> str:
+    """Return the holder of a player's chips on a spot."""
+    return f"bet/{spot}/{player}"
+
+
+def event_moves(event: AnyEvent) -> Iterable[ChipMove]:
+    """Return the chips that an event moves; a count moves what it missed or found."""
+    if isinstance(event, events.ChipEvent):
+        return event.chip_moves or ()
+    if isinstance(event, events.RackCounted):
+        return variance_moves(event)
+    return ()
+
+
+def variance_moves(event: events.RackCounted) -> list[ChipMove]:
+    """Return the moves that bring the rack to what was counted."""
+    change = differences(event.counted, event.expected)
+    missing = {name: -count for name, count in change.items() if count < 0}
+    found = {name: count for name, count in change.items() if count > 0}
+    moves = [("float", "variance", "", missing), ("variance", "float", "", found)]
+    return [move for move in moves if move[3]]
+
+
+def apply_moves(holders: ChipHolders, moves: Iterable[ChipMove]) -> None:
+    """Move chips between holders, in place.
+
+    Raises `InvariantBroken` if a holder at the table has fewer than it gives.
+    """
+    for source, destination, _, counts in moves:
+        for name, count in counts.items():
+            if count <= 0:
+                raise InvariantBroken(f"a move of {count} chips {name} from {source}")
+            left = _change(holders, source, name, -count)
+            if left < 0 and source not in OUTSIDE_HOLDERS:
+                raise InvariantBroken(f"{source} went below zero, to {left} chips {name}")
+            _change(holders, destination, name, count)
+
+
+def _change(holders: ChipHolders, holder: str, name: str, change: int) -> int:
+    held = holders.setdefault(holder, {})
+    held[name] = count = held.get(name, 0) + change
+    if not count:
+        del held[name]
+        if not held:
+            del holders[holder]
+    return count
+
+
+def chip_values(state: TableState, player: PlayerId) -> dict[str, int]:
+    """Return the values of the chips that a player uses: all value chips, and their own colour."""
+    values = denomination_values(state.chips)
+    seat = state.seats.get(player)
+    if seat and seat.colour:
+        values[seat.colour] = seat.colour_value
+    return values
+
+
+def chip_balance(state: TableState, account: str) -> int | None:
+    """Return what the chips of an account are worth; None if the table does not count them.
+
+    Chips in a player's colour are worth money only while they are out of the rack: the float owes
+    for those what the value chips taken in for them are worth.
+    """
+    holders = state.holders
+    if holders is None:
+        return None
+    kind, _, player = account.partition("/")
+    match kind:
+        case "stack":
+            return value_of(holders.get(account, {}), chip_values(state, player))
+        case "float":
+            return face_value(holders.get("float", {})) - owed_for_colours(state)
+        case "layout":
+            return sum(
+                value_of(counts, chip_values(state, holder.split("/", 2)[2]))
+                for holder, counts in holders.items()
+                if holder.startswith("bet/")
+            )
+        case _:
+            return None
+
+
+def owed_for_colours(state: TableState) -> int:
+    """Return the value of the coloured chips that players hold, in their stacks and bets."""
+    return sum(
+        seat.colour_value * _chips_out(state.holders or {}, seat.colour)
+        for seat in state.seats.values()
+        if seat.colour
+    )
+
+
+def _chips_out(holders: Mapping[str, ChipCounts], colour: str) -> int:
+    """Return how many chips of a colour are in play: all that are neither racked nor away."""
+    racked = ("float", *OUTSIDE_HOLDERS)
+    return -sum(holders.get(each, {}).get(colour, 0) for each in racked)
+
+
+def accounts_of(moves: Iterable[ChipMove]) -> set[str]:
+    """Return the accounts whose value moves of chips may change; bets are on the layout."""
+    holders = {holder for move in moves for holder in move[:2]}
+    return {"layout" if holder.startswith("bet/") else holder for holder in holders}
+
+
+def colour_holders(state: TableState) -> list[PlayerId]:
+    """Return the players who hold chips in their colour, on the layout or in their stacks."""
+    return [
+        player
+        for player, seat in state.seats.items()
+        if seat.colour and _chips_out(state.holders or {}, seat.colour)
+    ]
+
+
+def chip_pile(
+    game: Game, state: TableState, player: PlayerId, counts: Mapping[str, int]
+) -> list[tuple[str, int]]:
+    """Return the chips of a bet from the bottom to the top, as (chip, count).
+
+    The rulebook may want the smaller chips on top; else they lie in any order, here ascending.
+    """
+    values = chip_values(state, player)
+    large_first = game.facts.chips.smaller_on_top
+    names = sorted(counts, key=lambda name: values.get(name, 0), reverse=large_first)
+    return [(name, counts[name]) for name in names]

@@ -1,0 +1,413 @@
+"""Plan which chips a decision moves: for every event the chips that make its amounts up.
+
+The amounts of an event are what the rules decide; this module chooses the chips for them, and is
+the only place that does. Stakes that go back or to the rack go as they lie. Other amounts are made
+with the fewest chips that their holder has; where those do not make it exactly, the dealer changes
+one chip from the rack. An amount that the rack cannot make is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+import msgspec
+
+from threedice.money import stack_account
+from threedice.table import commands, events
+from threedice.table.chip_counts.counts import (
+    differences,
+    fewest_chips,
+    is_value_chip,
+    largest_first,
+    take_largest_first,
+    value_of,
+    without_zeros,
+)
+from threedice.table.chip_counts.ledger import (
+    ChipHolders,
+    apply_moves,
+    bet_holder,
+    chip_values,
+    variance_moves,
+)
+from threedice.table.money import table_postings
+from threedice.table.rules import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from threedice.money import Posting
+    from threedice.rulebook import Game
+    from threedice.table.chip_counts.counts import ChipCounts, ChipMove
+    from threedice.table.commands import AnyCommand
+    from threedice.table.events import AnyEvent
+    from threedice.table.limits import PlayerId, Spot
+    from threedice.table.state import TableState
+
+
+def plan_chips(
+    game: Game, state: TableState, command: AnyCommand, decided: Iterable[AnyEvent]
+) -> list[AnyEvent]:
+    """Return the events of a decision at a table that deals in chips, with the chips they move."""
+    if type(command) is commands.PlaceBet and not command.counts:  # most commands are bets
+        placed = _plain_bet(state, decided)
+        if placed is not None:
+            return [placed]
+    plan = ChipPlan(game, state)
+    requested = _requested_counts(state, command)
+    return [plan.complete(event, requested) for event in decided]
+
+
+def _plain_bet(state: TableState, decided: Iterable[AnyEvent]) -> events.BetPlaced | None:
+    """Return a bet with the chips that it moves, if the stack holds value chips that make it."""
+    (event,) = decided
+    holders, denominations = state.holders, largest_first(tuple(state.chips))
+    if not isinstance(event, events.BetPlaced) or holders is None or denominations is None:
+        return None
+    player, stack = event.player, f"stack/{event.player}"
+    counts = take_largest_first(holders.get(stack, {}), denominations, event.amount)
+    if counts is None or state.seats[player].colour:
+        return None
+    moves = [(stack, bet_holder(event.spot, player), player, counts)]
+    return msgspec.structs.replace(event, chip_moves=moves)
+
+
+def _requested_counts(state: TableState, command: AnyCommand) -> ChipCounts | None:
+    """Return the chips that a command names for its amount, refusing those that do not make it."""
+    counts = getattr(command, "counts", None)
+    if not isinstance(command, commands.BuyIn | commands.PlaceBet) or not counts:
+        return None
+    values = chip_values(state, command.player)
+    for name in counts:
+        require_chip(name, values)
+    if value_of(counts, values) != command.amount:
+        raise refuse("chips/counts", value=value_of(counts, values), amount=command.amount)
+    return without_zeros(counts)
+
+
+def require_chip(name: str, known: Iterable[str]) -> None:
+    """Refuse a chip that the table does not have, or that this player does not use."""
+    if name not in known:
+        raise refuse("chips/unknown", chip=name, chips=", ".join(known))
+
+
+class ChipPlan:
+    """The chips of a table as a decision moves them, event by event; the state is only read."""
+
+    def __init__(self, game: Game, state: TableState) -> None:
+        self._state = state
+        self._holders: ChipHolders = {}
+        self._shooter_box = game.facts.shooter.box if game.facts.shooter else ""
+
+    def held(self, holder: str) -> ChipCounts:
+        """Return the chips of a holder at this point of the decision."""
+        if holder in self._holders:
+            return self._holders[holder]
+        return (self._state.holders or {}).get(holder, {})
+
+    def complete(self, event: AnyEvent, requested: ChipCounts | None = None) -> AnyEvent:
+        """Return an event with the chips that it moves."""
+        if isinstance(event, events.RackCounted):
+            self.apply(variance_moves(event))
+        if not isinstance(event, events.ChipEvent):
+            return event
+        if event.chip_moves:
+            self.apply(event.chip_moves)
+            return event
+        moves = list(self._moves(event, requested))
+        return msgspec.structs.replace(event, chip_moves=moves) if moves else event
+
+    def _moves(
+        self, event: events.AnyChipEvent, requested: ChipCounts | None
+    ) -> Iterator[ChipMove]:
+        match event:
+            case events.BoughtIn():
+                yield self._buy_in(event, requested)
+            case events.BetPlaced() if requested:
+                stack, bet = stack_account(event.player), bet_holder(event.spot, event.player)
+                yield self._move_requested(stack, bet, event.player, requested)
+            case events.ChipsMoved() | events.ChipsPutBack():
+                yield from self._relocate(event)
+            case events.ChipsChanged():
+                yield from self._change(event)
+            case events.ColourTaken():
+                yield from self._take_colour(event)
+            case events.ColouredUp():
+                yield from self._colour_up(event.player)
+            case events.TableClosed():
+                yield from self._close(event)
+            case (
+                events.BetPlaced() | events.TableOpened() | events.FloatFilled()
+                | events.FloatCredited() | events.CashedOut() | events.DebtRepaid()
+                | events.BetWithdrawn() | events.BetRejected() | events.LineJudged()
+                | events.BetsApportioned() | events.LosersCollected() | events.WinnersPaid()
+                | events.ShooterWon() | events.ShooterLost() | events.ShooterRestored()
+                | events.RoundVoided() | events.RoundsReversed() | events.ThrowRepeated()
+                | events.BetCorrected() | events.RulingMade()
+            ):  # fmt: skip
+                yield from self._move_postings(event)
+            case _:
+                assert_never(event)
+
+    def _move_postings(self, event: events.AnyChipEvent) -> Iterator[ChipMove]:
+        """Yield the chips for each posting of chips, in their order."""
+        for posting in table_postings(event):
+            if _is_of_chips(posting):
+                source, destination = self._holders_of(posting)
+                yield from self._transfer(source, destination, posting.player, posting.amount)
+
+    def _holders_of(self, posting: Posting) -> tuple[str, str]:
+        """Return the holders of the accounts of a posting: chips on the layout lie on a spot."""
+        bet = bet_holder(posting.spot or self._shooter_box, posting.player)
+        source = bet if posting.source == "layout" else posting.source
+        return source, bet if posting.destination == "layout" else posting.destination
+
+    # --- single moves ---------------------------------------------------------------------------
+
+    def _move(
+        self, source: str, destination: str, player: PlayerId, counts: ChipCounts
+    ) -> ChipMove:
+        move = (source, destination, player, counts)
+        self.apply([move])
+        return move
+
+    def apply(self, moves: Iterable[ChipMove]) -> None:
+        """Apply moves to the plan's own copy of the holders that they concern."""
+        for move in moves:
+            for holder in move[:2]:
+                self._holders.setdefault(holder, dict(self.held(holder)))
+            apply_moves(self._holders, [move])
+            for holder in move[:2]:  # a holder without chips is known to be empty
+                self._holders.setdefault(holder, {})
+
+    def _move_requested(
+        self, source: str, destination: str, player: PlayerId, counts: ChipCounts
+    ) -> ChipMove:
+        """Move the chips that a command names, refusing those that the source does not have."""
+        held = self.held(source)
+        for name, count in counts.items():
+            if count > held.get(name, 0):
+                raise refuse("chips/lacking", chip=name, count=count, held=held.get(name, 0))
+        return self._move(source, destination, player, counts)
+
+    def _from_rack(self, player: PlayerId, amount: int) -> ChipCounts:
+        """Return the fewest chips of the rack for an amount to a player, or refuse it."""
+        found = fewest_chips(self.held("float"), self._values(player), amount)
+        if found is None:
+            raise refuse("chips/rack", amount=amount)
+        return found
+
+    def _colour_chips(self, player: PlayerId, amount: int) -> ChipCounts:
+        """Return chips of a player's own colour for an amount, if the rack has as many."""
+        seat = self._state.seats.get(player)
+        if seat is None or not seat.colour:
+            return {}
+        count = amount // seat.colour_value
+        return {seat.colour: count} if count <= self.held("float").get(seat.colour, 0) else {}
+
+    def _values(self, player: PlayerId) -> dict[str, int]:
+        return chip_values(self._state, player)
+
+    # --- amounts --------------------------------------------------------------------------------
+
+    def _transfer(
+        self, source: str, destination: str, player: PlayerId, amount: int
+    ) -> Iterator[ChipMove]:
+        """Yield the moves of an amount between two holders, with change from the rack if needed."""
+        moves = self.find_transfer(source, destination, player, amount)
+        if moves is None:
+            raise refuse("chips/rack" if source == "float" else "chips/change", amount=amount)
+        self.apply(moves)
+        yield from moves
+
+    def find_transfer(
+        self, source: str, destination: str, player: PlayerId, amount: int
+    ) -> list[ChipMove] | None:
+        """Return the moves of an amount between two holders, or None if it cannot be made."""
+        if not amount:
+            return []
+        held, values = self.held(source), self._values(player)
+        if destination == "outside" and any(not is_value_chip(name) for name in held):
+            return self._find_redemption(source, destination, player, amount)
+        is_all = value_of(held, values) == amount and values.keys() >= held.keys()
+        chips = dict(held) if is_all else fewest_chips(held, values, amount)
+        if chips is not None:
+            return [(source, destination, player, chips)]
+        if source == "float":
+            return None
+        return self._find_change(source, destination, player, amount)
+
+    def _find_redemption(
+        self, source: str, destination: str, player: PlayerId, amount: int
+    ) -> list[ChipMove] | None:
+        """Return the moves of an amount that leaves the table, where only value chips may.
+
+        Chips in the player's colour are changed for value chips of the rack.
+        """
+        values = self._values(player)
+        given = fewest_chips(self.held(source), values, amount)
+        coloured = {name: n for name, n in (given or {}).items() if not is_value_chip(name)}
+        paid = fewest_chips(
+            self.held("float"),
+            {name: value for name, value in values.items() if is_value_chip(name)},
+            value_of(coloured, values),
+        )
+        if given is None or paid is None:
+            return None
+        moves = [
+            (source, destination, player, differences(given, coloured)),
+            (source, "float", player, coloured),
+            ("float", destination, player, paid),
+        ]
+        return [move for move in moves if move[3]]
+
+    def _find_change(
+        self, source: str, destination: str, player: PlayerId, amount: int
+    ) -> list[ChipMove] | None:
+        """Return the moves of an amount for which the dealer breaks one chip of the source.
+
+        The chips that fit go directly; the smallest of the others goes to the rack, which gives
+        the rest of the amount to the destination and the change back to the source.
+        """
+        held, values = self.held(source), self._values(player)
+        step = self._state.chips[0]
+        fitting: ChipCounts | None = None
+        rest = 0
+        while fitting is None:
+            rest += step
+            fitting = fewest_chips(held, values, amount - rest) if rest <= amount else {}
+        others = [name for name in differences(held, fitting) if name in values]
+        for broken in sorted(others, key=values.__getitem__):
+            parts = self._split(player, rest, values[broken] - rest)
+            if parts is not None:
+                moves = [
+                    (source, destination, player, fitting),
+                    (source, "float", player, {broken: 1}),
+                    ("float", destination, player, parts[0]),
+                    ("float", source, player, parts[1]),
+                ]
+                return [move for move in moves if move[3]]
+        return None
+
+    def _split(
+        self, player: PlayerId, first: int, second: int
+    ) -> tuple[ChipCounts, ChipCounts] | None:
+        """Return chips of the rack for two amounts at once, or None if it cannot make both."""
+        rack, values = self.held("float"), self._values(player)
+        for one, other in ((first, second), (second, first)):
+            part = fewest_chips(rack, values, one)
+            if part is None:
+                continue
+            left = differences(rack, part)
+            rest = fewest_chips(left, values, other)
+            if rest is not None:
+                return (part, rest) if one == first else (rest, part)
+        return None
+
+    def payable_return(
+        self, spot: Spot, player: PlayerId, amount: int, most: int, step: int
+    ) -> int:
+        """Return the amount to give back of a bet: this one, or the next higher that chips make.
+
+        A bet of which chips make no amount up to `most` goes back whole, which is always possible.
+        The chips are then moved in the plan, so that the next return has the rack that this one
+        leaves.
+        """
+        source, destination = bet_holder(spot, player), stack_account(player)
+        for returned in range(amount, most + 1, step):
+            moves = self.find_transfer(source, destination, player, returned)
+            if moves is not None:
+                self.apply(moves)
+                return returned
+        whole = value_of(self.held(source), self._values(player))
+        self.return_bet(spot, player)
+        return whole
+
+    def return_bet(self, spot: Spot, player: PlayerId) -> None:
+        """Move what is left of a bet back to its player in the plan."""
+        source, counts = bet_holder(spot, player), self.held(bet_holder(spot, player))
+        if counts:
+            self._move(source, stack_account(player), player, dict(counts))
+
+    # --- events of their own kind ---------------------------------------------------------------
+
+    def _buy_in(self, event: events.BoughtIn, requested: ChipCounts | None) -> ChipMove:
+        """Return the chips that a player buys: as asked for, else of their colour, else fewest."""
+        player, stack = event.player, stack_account(event.player)
+        if requested:
+            return self._move_requested("float", stack, player, requested)
+        counts = self._colour_chips(player, event.amount) or self._from_rack(player, event.amount)
+        return self._move("float", stack, player, counts)
+
+    def _relocate(self, event: events.ChipsMoved | events.ChipsPutBack) -> Iterator[ChipMove]:
+        """Yield the chips of a bet that lie on another spot now."""
+        if event.spot != event.to_spot:
+            source = bet_holder(event.spot, event.player)
+            destination = bet_holder(event.to_spot, event.player)
+            yield from self._transfer(source, destination, event.player, event.amount)
+
+    def _change(self, event: events.ChipsChanged) -> Iterator[ChipMove]:
+        """Yield a change of a player's chips into one denomination."""
+        player, stack = event.player, stack_account(event.player)
+        into = str(event.into)
+        others = {name: count for name, count in self.held(stack).items() if name != into}
+        given = fewest_chips(others, self._values(player), event.amount)
+        if given is None:
+            raise refuse("chips/change", amount=event.amount)
+        yield self._move(stack, "float", player, given)
+        wanted = {into: event.amount // event.into}
+        yield self._move_requested("float", stack, player, wanted)
+
+    def _take_colour(self, event: events.ColourTaken) -> Iterator[ChipMove]:
+        """Yield the exchange of a player's stack for chips of a colour."""
+        player, stack = event.player, stack_account(event.player)
+        given = dict(self.held(stack))
+        if not given:
+            return
+        count = self._state.seats[player].stack // event.value
+        yield self._move(stack, "float", player, given)
+        yield self._move_requested("float", stack, player, {event.colour: count})
+
+    def _colour_up(self, player: PlayerId) -> Iterator[ChipMove]:
+        """Yield the exchange of a player's coloured chips for value chips."""
+        seat, stack = self._state.seats[player], stack_account(player)
+        count = self.held(stack).get(seat.colour, 0)
+        if not count:
+            return
+        yield self._move(stack, "float", player, {seat.colour: count})
+        values = self._values(player)
+        del values[seat.colour]
+        counts = fewest_chips(self.held("float"), values, count * seat.colour_value)
+        if counts is None:
+            raise refuse("chips/rack", amount=count * seat.colour_value)
+        yield self._move("float", stack, player, counts)
+
+    def _close(self, event: events.TableClosed) -> Iterator[ChipMove]:
+        """Yield the chips that leave with the players, and the rack that goes to the vault."""
+        for player, _ in event.carried_away:
+            stack = stack_account(player)
+            if self.held(stack):
+                yield self._move(stack, "outside", player, dict(self.held(stack)))
+        if self.held("float"):
+            yield self._move("float", "vault", "", dict(self.held("float")))
+
+
+def _is_of_chips(posting: Posting) -> bool:
+    accounts = (posting.source, posting.destination)
+    return any(name in ("float", "layout") or name.startswith("stack/") for name in accounts)
+
+
+def rack_payments(
+    game: Game, state: TableState, payouts: Iterable[tuple[Spot, PlayerId, int, int]]
+) -> Iterator[tuple[tuple[Spot, PlayerId, int, int], ChipCounts | None]]:
+    """Yield each payout with the chips that the rack proposes for the winnings, fewest first.
+
+    None for winnings that the rack cannot make with the chips that the payouts before leave.
+    """
+    plan = ChipPlan(game, state)
+    for payout in payouts:
+        _, player, _, winnings = payout
+        moves = plan.find_transfer("float", stack_account(player), player, winnings)
+        if moves is not None:
+            plan.apply(moves)
+        yield payout, None if moves is None else moves[0][3]

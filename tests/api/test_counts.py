@@ -1,0 +1,173 @@
+"""Chips over the API: a rack opened, filled, counted and closed by two people, and its reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from tests.api.house_app import problem_code
+from threedice import load
+from threedice.api.auth.audiences import event_for_player
+from threedice.house.commands import EstablishTable
+from threedice.house.events import Timing
+from threedice.table.commands import Actor
+from threedice.table.events import LosersCollected, RackCounted
+from threedice.table.limits import uniform_limits
+
+if TYPE_CHECKING:
+    from tests.api.house_app import HouseApp
+
+pytestmark = pytest.mark.anyio
+
+GAME = "sg-rws-tai-sai-v6/a"
+RACK = {"5": 100, "25": 100, "100": 50}
+VALUE = 8000
+SUPERVISOR = Actor(id="supervisor", role="supervisor")
+
+
+def opening(**fields: Any) -> dict[str, Any]:
+    limits = msgspec.to_builtins(uniform_limits(load(GAME), 5, 10_000, 10_000))
+    return {
+        "type": "OpenTable",
+        "table": "1",
+        "currency": "SGD",
+        "mode": "record",
+        "chips": [5, 25, 100],
+        "float_amount": VALUE,
+        "limits": limits,
+        "rack": RACK,
+        **fields,
+    }
+
+
+async def set_up(house: HouseApp, timing: Timing | None = None) -> None:
+    """Set up a table with its staff; it is closed."""
+    established = EstablishTable(by=SUPERVISOR, game=GAME, dealt_by_house=timing)
+    await house.handler.handle(established, table="1", account="console", key="set-up")
+    for who in ("dealer", "supervisor", "pit-manager"):
+        house.assign(who)
+
+
+async def agree(house: HouseApp, command: dict[str, Any]) -> list[dict[str, Any]]:
+    """Have the supervisor request a command and the pit manager approve it; return its events."""
+    approved = await house.approve("pit-manager", await house.request("supervisor", command))
+    assert approved.status_code == 200, approved.text
+    found: list[dict[str, Any]] = approved.json()["events"]
+    return found
+
+
+async def open_with_player(house: HouseApp) -> str:
+    await set_up(house)
+    await agree(house, opening())
+    player = house.id("player")
+    bought = {"type": "BuyIn", "player": player, "amount": 200, "source": "cash"}
+    assert (await house.send("dealer", bought)).status_code == 200
+    return player
+
+
+async def test_an_opener_needs_two_signatures_even_with_known_terms(house: HouseApp) -> None:
+    await set_up(house)
+    assert problem_code(await house.send("supervisor", opening())) == "door/second-person"
+
+    opened, opener = await agree(house, opening())
+
+    assert opened["chip_moves"] == [["vault", "float", "", RACK]]
+    assert (opener["type"], opener["kind"], opener["slip"]) == ("RackCounted", "opener", 1)
+    shown = await house.get("dealer", "/api/tables/1/rack")
+    assert (shown["deals_in"], shown["rack"], shown["value"]) == ("chips", RACK, VALUE)
+
+
+async def test_a_small_fill_of_chips_needs_a_second_signature_too(house: HouseApp) -> None:
+    await open_with_player(house)
+    fill = {"type": "FillFloat", "amount": 50, "counts": {"25": 2}}
+
+    alone = await house.send("supervisor", fill)
+
+    assert problem_code(alone) == "role/second-person"
+    (filled,) = await agree(house, fill)
+    assert (filled["slip"], filled["chip_moves"]) == (2, [["vault", "float", "", {"25": 2}]])
+
+
+async def test_the_sheet_proposes_chips_for_each_winner(house: HouseApp) -> None:
+    player = await open_with_player(house)
+    await house.send("dealer", {"type": "OpenBetting"})
+    bet = {"type": "PlaceBet", "player": player, "box": "big", "amount": 130}
+    assert (await house.send("player", bet)).status_code == 200
+    steps: list[dict[str, Any]] = [
+        {"type": "CloseBetting"},
+        {"type": "Tumble", "times": 3},
+        {"type": "Uncover"},
+        {"type": "CallResult", "dice": [6, 5, 4]},
+    ]
+    for step in steps:
+        taken = await house.send("dealer", step)
+        assert taken.status_code == 200, taken.text
+
+    sheet = await house.get("dealer", "/api/tables/1/sheet")
+    rack = await house.get("dealer", "/api/tables/1/rack")
+
+    assert sheet["pay"][0]["chips"] == {"100": 1, "25": 1, "5": 1}
+    assert rack["bets"] == {"big": {player: [["5", 1], ["25", 1], ["100", 1]]}}
+    assert rack["stacks"] == {player: {"5": 4, "25": 2}}
+
+
+async def test_a_missing_chip_is_reported_with_the_roles_to_be_told(house: HouseApp) -> None:
+    await open_with_player(house)
+    count = {"type": "CountRack", "counted": {"5": 100, "25": 99, "100": 48}, "note": "18:00"}
+    assert problem_code(await house.send("supervisor", count)) in (
+        "door/second-person",
+        "door/malformed",
+    )
+    await agree(house, count)
+
+    report = await house.get("supervisor", "/api/tables/1/counts")
+
+    slip = report["slips"][-1]
+    assert (slip["kind"], slip["variance"], slip["variance_value"]) == ("shift", {"25": -1}, -25)
+    assert (slip["over_tolerance"], slip["tell"]) == (True, ["pit-manager", "shift-manager"])
+    first, running = report["periods"]
+    assert (first["win_by_count"], first["win_by_log"]) == (-25, 0)
+    assert (running["end"], running["win_by_count"]) == (0, None)
+    shift = await house.get("supervisor", "/api/tables/1/shift")
+    assert [each["closed_by"] for each in shift["counted"]] == [2]
+
+
+async def test_a_closer_and_a_drop_count_end_the_day(house: HouseApp) -> None:
+    await open_with_player(house)
+    left = {"5": 100, "25": 100, "100": 48}
+    await agree(house, {"type": "CloseTable", "counted": left})
+    shown = await house.get("supervisor", "/api/tables/1/rack")
+    assert (shown["deals_in"], shown["last_closer"]) == ("amounts", left)
+    assert shown["uncounted_drops"] == {"1": 200}
+
+    (dropped,) = await agree(house, {"type": "CountDrop", "closing": 1, "notes": {"50": 3}})
+
+    assert (dropped["slip"], dropped["expected"]) == (3, 200)
+    report = await house.get("supervisor", "/api/tables/1/counts")
+    assert [each["kind"] for each in report["slips"]] == ["opener", "closer", "drop"]
+    assert report["periods"][0]["win_by_count"] == -50
+
+
+async def test_a_table_that_the_house_deals_has_no_rack(house: HouseApp) -> None:
+    await set_up(house, Timing(betting_seconds=60))
+    approved = await house.approve("pit-manager", await house.request("supervisor", opening()))
+    assert problem_code(approved) == "chips/amounts-only"
+
+
+async def test_players_see_neither_the_rack_nor_the_chips_of_others(house: HouseApp) -> None:
+    await open_with_player(house)
+    for path in ("rack", "counts"):
+        assert (await house.client("player").get(f"/api/tables/1/{path}")).status_code == 403
+    by = Actor(id="s", role="supervisor")
+    counted = RackCounted(kind="shift", slip=2, counted={}, expected={}, by=by, approved_by=by)
+    assert event_for_player(counted, "ann") is None
+    moves = [
+        ("bet/big/ann", "float", "ann", {"5": 1}),
+        ("bet/big/bob", "float", "bob", {"25": 1}),
+    ]
+    lost = LosersCollected(bets=[("big", "ann", 5), ("big", "bob", 25)], chip_moves=moves)
+    seen = event_for_player(lost, "ann")
+    assert seen is not None
+    assert seen.chip_moves == moves[:1]

@@ -1,0 +1,83 @@
+"""`threedice slips` on a house with a table that deals in chips."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.house.house_driver import MANAGER, SUPERVISOR, People
+from threedice import load
+from threedice.house.commands import EstablishTable
+from threedice.house.house import House
+from threedice.table import commands
+from threedice.table.limits import uniform_limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Option, Run
+
+GAME = "sg-rws-tai-sai-v6/a"
+RACK = {"5": 100, "25": 100}
+
+
+async def count_chips(url: str) -> None:
+    """Open a table with a rack, fill it, and count it with a chip missing."""
+    async with House(url) as house:
+        people = People(house.command_handler, "three")
+        opening = commands.OpenTable(
+            by=SUPERVISOR,
+            table="three",
+            currency="SGD",
+            mode="record",
+            chips=[5, 25],
+            float_amount=3000,
+            limits=uniform_limits(load(GAME), 5, 1000, 1000),
+            approved_by=MANAGER,
+            rack=RACK,
+        )
+        handle = partial(house.command_handler.handle, table="three", account="console")
+        await handle(EstablishTable(by=SUPERVISOR, game=GAME), key="establish")
+        await handle(opening, key="open")
+        await people.play(
+            "fill 10x25 with shift-manager",
+            "supervisor counts the rack as 100x5 109x25 with shift-manager: end of the shift",
+        )
+
+
+@pytest.mark.usefixtures("house")
+def test_slips_are_listed_shown_chip_by_chip_and_printed(
+    run: Run, database: Option, tmp_path: Path
+) -> None:
+    asyncio.run(count_chips(database[1]))
+    page = tmp_path / "slip.html"
+
+    listed = run("slips", "three", *database)
+    shown = run("slips", "three", *database, "--slip", "3")
+    as_json = run("slips", "three", *database, "--json").json
+    printed = run("slips", "three", *database, "--slip", "3", "--html", str(page))
+
+    kinds = [line.split()[1] for line in listed.out.splitlines() if line[:1].isdigit()]
+    assert kinds == ["Opener", "Fill", "Shift"]
+    assert "end of the shift" in shown.out
+    assert [each["slip"] for each in as_json] == [1, 2, 3]
+    assert as_json[2]["variance"] == {"25": -1}
+    assert printed.code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Shift count, slip 3 of table three" in text
+    assert "<td>-1</td>" in text
+
+
+def test_slips_that_do_not_exist_and_pages_of_all_slips_are_refused(
+    run: Run, database: Option, tmp_path: Path
+) -> None:
+    none = run("slips", "one", *database)
+    missing = run("slips", "one", *database, "--slip", "7")
+    unnamed = run("slips", "one", *database, "--html", str(tmp_path / "all.html"))
+
+    assert none.out == "there are no slips; the table deals in amounts\n"
+    assert (missing.code, missing.err) == (2, "threedice: table one has no slip 7\n")
+    assert unnamed.err == "threedice: a page shows one slip; name it with --slip\n"

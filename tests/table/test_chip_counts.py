@@ -1,0 +1,426 @@
+"""Chips by denomination: change, bets, payments, colours and conservation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from random import Random
+
+import pytest
+
+from tests.table.chip_table import NEW_ZEALAND, RACK, ChipTable, refusal_of
+from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
+from threedice.errors import InvariantBroken
+from threedice.table import Refusal, commands, events
+from threedice.table.chip_counts.counts import (
+    ChipCounts,
+    fewest_chips,
+    largest_first,
+    take_largest_first,
+    value_of,
+)
+from threedice.table.chip_counts.ledger import accounts_of, apply_moves, chip_balance
+from threedice.table.chip_counts.moves import rack_payments
+from threedice.table.commands import Actor
+
+# --- change -------------------------------------------------------------------------------------
+
+
+def test_fewest_chips_agree_with_trying_every_combination() -> None:
+    random = Random(24)
+    for _ in range(400):
+        values = random.sample([5, 10, 15, 25, 40, 50, 100, 125], random.randint(1, 4))
+        available = {str(value): random.randint(0, 4) for value in values}
+        amount = random.randrange(0, 300, 5)
+        made = [
+            sum(taken)
+            for taken in product(*(range(available[str(value)] + 1) for value in values))
+            if sum(n * value for n, value in zip(taken, values, strict=True)) == amount
+        ]
+        found = fewest_chips(available, {str(value): value for value in values}, amount)
+        assert (sum(found.values()) if found is not None else None) == min(made, default=None)
+
+
+def test_largest_chips_first_are_the_fewest_where_each_denomination_divides_the_next() -> None:
+    random, denominations = Random(25), (5, 25, 100, 500)
+    pairs = largest_first(denominations)
+    assert pairs is not None
+    for _ in range(400):
+        available = {str(value): random.randint(0, 6) for value in denominations}
+        amount = random.randrange(5, 2000, 5)
+        found = take_largest_first(available, pairs, amount)
+        assert found == fewest_chips(available, dict(pairs), amount)
+    assert largest_first((5, 25, 40)) is None
+
+
+def test_largest_chips_first_would_fail_where_the_exact_search_pays() -> None:
+    available, values = {"25": 4, "40": 2}, {"25": 25, "40": 40}
+    assert fewest_chips(available, values, 115) == {"40": 1, "25": 3}
+    assert fewest_chips(available, values, 100) == {"25": 4}
+
+
+def test_change_of_large_amounts_needs_no_long_search() -> None:
+    values = {"5": 5, "25": 25, "40": 40, "1000": 1000, "99995": 99_995}
+    available = dict.fromkeys(values, 10**6)
+    found = fewest_chips(available, values, 10**10)
+    assert found is not None
+    assert value_of(found, values) == 10**10
+
+
+def test_a_chip_is_neither_made_nor_lost() -> None:
+    holders = {"float": {"25": 1}}
+    apply_moves(holders, [("float", "stack/ann", "ann", {"25": 1})])
+    assert holders == {"stack/ann": {"25": 1}}
+    with pytest.raises(InvariantBroken, match="below zero"):
+        apply_moves(holders, [("float", "stack/ann", "ann", {"25": 1})])
+    with pytest.raises(InvariantBroken, match="a move of 0"):
+        apply_moves(holders, [("stack/ann", "float", "ann", {"25": 0})])
+
+
+# --- bets and payments --------------------------------------------------------------------------
+
+
+def test_a_buy_in_gives_the_chips_that_were_asked_for_or_the_fewest() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 200)
+    assert table.held("stack/ann") == {"100": 2}
+    table.buy_in("ann", 60, counts={"5": 2, "25": 2})
+    assert table.held("stack/ann") == {"100": 2, "5": 2, "25": 2}
+    assert table.held("float") == {"5": 198, "25": 198, "100": 98}
+
+
+@pytest.mark.parametrize(
+    ("counts", "code"),
+    [
+        ({"7": 1}, "chips/unknown"),
+        ({"25": 3}, "chips/counts"),
+        ({"5": 201}, "chips/lacking"),
+    ],
+)
+def test_a_buy_in_for_other_chips_is_refused(counts: ChipCounts, code: str) -> None:
+    table = ChipTable()
+    amount = 1005 if code == "chips/lacking" else 50
+    with pytest.raises(Refusal) as refused:
+        table.buy_in("ann", amount, counts=counts)
+    assert refused.value.code == code
+
+
+def test_counts_of_chips_are_refused_where_a_table_deals_in_amounts() -> None:
+    table = Table()
+    table.play("open betting")
+    ann = Actor(id="ann", role="player")
+    counts = {"100": 1}
+    sent: list[commands.AnyCommand] = [
+        commands.BuyIn(by=ann, player="ann", amount=100, counts=counts),
+        commands.PlaceBet(by=ann, player="ann", box="big", amount=100, counts=counts),
+        commands.FillFloat(by=SUPERVISOR, amount=100, counts=counts),
+        commands.CreditFloat(by=SUPERVISOR, amount=100, counts=counts),
+    ]
+    for command in sent:
+        assert refusal_of(table, command).code == "chips/amounts-only"
+    table = Table()
+    for command in (
+        commands.CountRack(by=SUPERVISOR, counted=counts, approved_by=MANAGER),
+        commands.CloseTable(by=SUPERVISOR, counted=counts, approved_by=MANAGER),
+    ):
+        assert refusal_of(table, command).code == "chips/amounts-only"
+
+
+def test_a_bet_takes_the_chips_that_were_named_and_lies_on_its_spot() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 130, counts={"100": 1, "25": 1, "5": 1})
+    table.play("open betting")
+    table.bet("ann", 30, "big", counts={"25": 1, "5": 1})
+    assert table.held("bet/big/ann") == {"25": 1, "5": 1}
+    assert table.held("stack/ann") == {"100": 1}
+
+
+def test_a_bet_takes_the_fewest_chips_also_where_the_largest_do_not_fit() -> None:
+    table = ChipTable({"5": 9, "20": 9, "50": 9}, chips=[5, 20, 50])
+    table.buy_in("ann", 110, counts={"20": 3, "50": 1})
+    table.play("open betting")
+    table.bet("ann", 60, "big")
+    assert table.held("bet/big/ann") == {"20": 3}
+
+
+def test_the_dealer_changes_a_chip_for_a_bet_that_the_stack_cannot_make() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 200)
+    table.play("open betting")
+    table.bet("ann", 130, "big")
+    assert table.held("bet/big/ann") == {"100": 1, "25": 1, "5": 1}
+    assert table.held("stack/ann") == {"25": 2, "5": 4}
+    assert table.held("float") == {"5": 195, "25": 197, "100": 99}
+
+
+def test_a_bet_that_nobody_can_change_is_refused() -> None:
+    table = ChipTable({"100": 50})
+    table.buy_in("ann", 200)
+    table.play("open betting")
+    refusal = table.expect_refusal("ann bets 30 on big")
+    assert (refusal.code, refusal.facts) == ("chips/change", {"amount": 30})
+
+
+def test_change_may_give_the_small_part_from_what_the_large_part_leaves() -> None:
+    """40 of a chip of 100: its change needs the only 50 for the 60, not for the 40."""
+    table = ChipTable({"10": 5, "50": 1, "100": 9}, chips=[10, 50, 100], limits=(10, 1000, 2000))
+    table.buy_in("ann", 100)
+    table.play("open betting")
+    table.bet("ann", 40, "big")
+    assert value_of(table.held("bet/big/ann"), {"10": 10, "50": 50}) == 40
+    assert value_of(table.held("stack/ann"), {"10": 10, "50": 50}) == 60
+
+
+def test_winners_are_paid_with_the_fewest_chips_and_losers_go_to_the_rack_as_they_lie() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 60, counts={"5": 2, "25": 2})
+    table.buy_in("bob", 25)
+    table.play("open betting", "bob bets 25 on small")
+    table.bet("ann", 60, "big", counts={"5": 2, "25": 2})
+    table.roll(6, 5, 4)
+    assert table.held("stack/ann") == {"5": 4, "25": 4}
+    assert table.held("float")["25"] == 200 - 2 - 1 + 1 - 2
+
+
+def test_payment_that_the_rack_cannot_make_is_refused_until_a_fill() -> None:
+    table = ChipTable({"25": 2, "100": 100}, chips=[25, 100], limits=(25, 1000, 2000))
+    table.buy_in("ann", 50)
+    table.play("open betting", "ann bets 50 on big", "close betting")
+    with pytest.raises(Refusal) as refused:
+        table.roll(6, 5, 4)
+    assert refused.value.code == "chips/rack"
+    fill = commands.FillFloat(by=SUPERVISOR, amount=100, approved_by=MANAGER, counts={"25": 4})
+    (filled,) = table.send(fill)
+    assert isinstance(filled, events.FloatFilled)
+    assert filled.slip == 2
+    table.send(commands.PayWinners(by=DEALER))
+    assert table.held("stack/ann") == {"25": 4}
+
+
+def test_proposed_payments_say_where_the_rack_cannot_pay() -> None:
+    table = ChipTable({"25": 5, "100": 1}, chips=[25, 100], limits=(25, 1000, 2000))
+    payouts = [("big", "ann", 25, 125), ("big", "bob", 25, 75), ("big", "cat", 25, 50)]
+    proposed = [counts for _, counts in rack_payments(table.game, table.state, payouts)]
+    assert proposed == [{"100": 1, "25": 1}, {"25": 3}, None]
+
+
+# --- returns over a limit -----------------------------------------------------------------------
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
+def test_pro_rata_returns_chips_with_change_from_the_rack() -> None:
+    table = ChipTable({"5": 200, "100": 100}, chips=[5, 100], limits=(50, 1000, 2000))
+    for player, stake in (("ann", 900), ("bob", 300)):
+        table.buy_in(player, stake)
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "close betting")
+    table.roll(6, 5, 4)
+    (shared,) = (each for each in table.events if isinstance(each, events.BetsApportioned))
+    assert [(player, plays) for _, player, _, plays in shared.bets] == [("ann", 750), ("bob", 250)]
+    assert table.stack("ann") == 900 + 750
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
+def test_pro_rata_returns_the_next_higher_amount_where_the_rack_has_no_change() -> None:
+    table = ChipTable({"100": 100}, chips=[5, 100], limits=(50, 1000, 2000))
+    for player, stake in (("ann", 900), ("bob", 300)):
+        table.buy_in(player, stake)
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "close betting")
+    table.roll(6, 5, 4)
+    (shared,) = (each for each in table.events if isinstance(each, events.BetsApportioned))
+    assert [(player, plays) for _, player, _, plays in shared.bets] == [("ann", 700), ("bob", 200)]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
+@pytest.mark.parametrize("dice", [(6, 5, 4), (1, 2, 3)])
+def test_a_bet_that_the_rack_cannot_split_goes_back_whole(dice: tuple[int, int, int]) -> None:
+    table = ChipTable({"100": 100, "1000": 9}, chips=[5, 100, 1000], limits=(50, 1000, 2000))
+    table.buy_in("ann", 1000)
+    table.buy_in("bob", 300)
+    spare = table.held("float")["100"] - 2
+    credit = commands.CreditFloat(
+        by=SUPERVISOR, amount=spare * 100, approved_by=MANAGER, counts={"100": spare}
+    )
+    table.send(credit)
+    table.play("open betting", "ann bets 1000 on big", "bob bets 300 on big", "close betting")
+    table.roll(*dice)
+    (shared,) = (each for each in table.events if isinstance(each, events.BetsApportioned))
+    plays = {player: amount for _, player, _, amount in shared.bets}
+    assert plays == {"ann": 0, "bob": 200}
+    assert table.stack("ann") == 1000
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+def test_a_rejection_returns_the_next_higher_amount_that_chips_make() -> None:
+    table = ChipTable({"5": 20, "25": 20, "100": 100}, limits=(50, 1000, 2000))
+    table.buy_in("ann", 910, counts={"100": 9, "5": 2})
+    table.buy_in("bob", 100, counts={"25": 4})
+    credit = commands.CreditFloat(by=SUPERVISOR, amount=90, approved_by=MANAGER, counts={"5": 18})
+    table.send(credit)
+    table.play("open betting", "ann bets 910 on big")
+    table.bet("bob", 100, "big", counts={"25": 4})
+    (rejected,) = table.send(commands.RejectExcess(by=DEALER, box="big"))
+    assert isinstance(rejected, events.BetRejected)
+    assert (rejected.player, rejected.amount) == ("bob", 25)
+    assert table.held("bet/big/bob") == {"25": 3}
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+def test_a_rejection_without_change_returns_the_whole_bet() -> None:
+    table = ChipTable({"5": 2, "100": 100}, chips=[5, 100], limits=(50, 1000, 2000))
+    table.buy_in("ann", 910)
+    table.buy_in("bob", 200)
+    table.play("open betting", "ann bets 910 on big", "bob bets 100 on big", "bob bets 100 on big")
+    rejected = table.send(commands.RejectExcess(by=DEALER, box="big"))
+    assert [each.amount for each in rejected if isinstance(each, events.BetRejected)] == [100, 100]
+    assert table.held("stack/bob") == {"100": 2}
+
+
+# --- chips on the layout ------------------------------------------------------------------------
+
+
+def test_moved_chips_lie_on_the_other_spot() -> None:
+    table = ChipTable(game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.play("tumble 3 times", "open betting", "ann bets 100 on big")
+    for to_box in ("small", "small"):
+        move = commands.MoveChips(by=DEALER, player="ann", box="big", to_box=to_box, amount=25)
+        table.send(move)
+    assert table.held("bet/small/ann") == {"25": 2}
+    same = commands.MoveChips(by=DEALER, player="ann", box="small", to_box="small", amount=25)
+    (moved,) = table.send(same)
+    assert isinstance(moved, events.ChipsMoved)
+    assert not moved.chip_moves
+
+
+# --- change and colours -------------------------------------------------------------------------
+
+
+def test_chips_are_changed_into_one_denomination_and_back() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 100)
+    change = commands.ChangeChips(by=DEALER, player="ann", amount=100, into=25)
+    table.send(change)
+    assert table.held("stack/ann") == {"25": 4}
+    colour_up = commands.ChangeChips(by=DEALER, player="ann", amount=100, into=100)
+    table.send(colour_up)
+    assert table.held("stack/ann") == {"100": 1}
+    assert refusal_of(table, colour_up).code == "chips/change"
+
+
+@pytest.mark.clause("nz-tai-sai-2008 3.4(a)", "nz-tai-sai-2008 4.3")
+def test_a_colour_is_taken_for_value_chips_bet_and_coloured_up() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    take = commands.TakeColour(by=DEALER, player="ann", colour="red", value=5)
+    table.send(take)
+    assert table.held("stack/ann") == {"red": 20}
+    assert table.state.float_amount == chip_balance(table.state, "float")
+    table.buy_in("ann", 50)
+    assert table.held("stack/ann") == {"red": 30}
+    table.buy_in("ann", 25)
+    assert table.held("stack/ann") == {"red": 30, "25": 1}
+    table.play("tumble 3 times", "open betting", "ann bets 50 on big")
+    table.roll(6, 5, 4)
+    assert table.stack("ann") == 225
+    table.send(commands.ColourUp(by=DEALER, player="ann"))
+    assert "red" not in table.held("stack/ann")
+    assert table.held("float")["red"] == 30
+    assert refusal_of(table, take).code == "chips/lacking"
+
+
+def test_a_colour_without_chips_moves_none() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 50)
+    table.play("tumble 3 times", "open betting", "ann bets 50 on big")
+    table.roll(1, 2, 3)
+    take = commands.TakeColour(by=DEALER, player="ann", colour="red", value=5)
+    (taken,) = table.send(take)
+    assert isinstance(taken, events.ColourTaken)
+    assert not taken.chip_moves
+    (up,) = table.send(commands.ColourUp(by=DEALER, player="ann"))
+    assert isinstance(up, events.ColouredUp)
+    assert not up.chip_moves
+
+
+def test_only_value_chips_leave_the_table() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    ann = Actor(id="ann", role="player")
+    table.send(commands.CashOut(by=ann, player="ann", amount=50))
+    assert table.held("outside") == {"25": 2}
+    assert table.held("stack/ann") == {"red": 10}
+    table.send(commands.CashOut(by=ann, player="ann", amount=50))
+    assert table.held("outside") == {"25": 4}
+    assert table.held("float")["red"] == 30
+
+
+def test_coloured_chips_stay_where_the_rack_has_no_value_chips_for_them() -> None:
+    table = ChipTable({"5": 20, "red": 30}, game=NEW_ZEALAND, chips=[5, 25, 100])
+    table.buy_in("ann", 100)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    credit = commands.CreditFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={"red": 10})
+    table.send(credit)
+    short = table.held("float")
+    count = commands.CountRack(
+        by=SUPERVISOR, counted={**short, "5": 0}, approved_by=MANAGER, note="the fives are gone"
+    )
+    table.send(count)
+    ann = Actor(id="ann", role="player")
+    out = commands.CashOut(by=ann, player="ann", amount=50)
+    assert refusal_of(table, out).code == "chips/change"
+    up = commands.ColourUp(by=DEALER, player="ann")
+    assert refusal_of(table, up).code == "chips/rack"
+
+
+def test_every_kind_of_chip_sums_to_zero_over_its_holders() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 300)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=25))
+    table.play("tumble 3 times", "open betting", "ann bets 50 on big")
+    table.roll(6, 5, 4)
+    totals: Counter[str] = Counter()
+    for counts in (table.state.holders or {}).values():
+        totals.update(counts)
+    assert not any(totals.values())
+
+
+def test_an_amount_that_the_rack_cannot_make_is_not_sold() -> None:
+    table = ChipTable({"100": 20})
+    with pytest.raises(Refusal) as refused:
+        table.buy_in("ann", 115)
+    assert (refused.value.code, refused.value.facts) == ("chips/rack", {"amount": 115})
+
+
+def test_debts_move_only_the_chips_that_the_player_has() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 100)
+
+    def rule(amount: int) -> list[events.AnyEvent]:
+        ruling = commands.MakeRuling(by=MANAGER, player="ann", amount=amount, reason="as seen")
+        return table.send(ruling)
+
+    rule(-300)
+    assert (table.held("stack/ann"), table.state.owing["ann"]) == ({}, 200)
+    (set_off,) = rule(50)
+    assert isinstance(set_off, events.RulingMade)
+    assert not set_off.chip_moves
+    ann = Actor(id="ann", role="player")
+    repay = commands.RepayDebt(by=ann, player="ann", amount=150, source="cash")
+    (repaid,) = table.send(repay)
+    assert isinstance(repaid, events.DebtRepaid)
+    assert not repaid.chip_moves
+    assert table.held("float") == RACK
+
+
+def test_chips_are_valued_by_holder_and_a_table_in_amounts_has_none() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 130)
+    table.play("open betting", "ann bets 30 on big")
+    state = table.state
+    accounts = ("stack/ann", "layout", "float", "vault")
+    values = [chip_balance(state, account) for account in accounts]
+    assert values == [100, 30, state.float_amount, None]
+    assert chip_balance(Table().state, "float") is None
+    moves = [("bet/big/ann", "float", "ann", {"5": 1})]
+    assert accounts_of(moves) == {"layout", "float"}

@@ -1,0 +1,240 @@
+"""Counts of a rack: opener, fills, credits, shift count, closer and drop, with slips."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.table.chip_table import NEW_ZEALAND, RACK, ChipTable, refusal_of
+from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR
+from threedice.money import Balances
+from threedice.table import Refusal, commands, events
+from threedice.table.chip_counts.counts import face_value
+from threedice.table.commands import Actor
+from threedice.table.money import table_postings
+from threedice.table.prose import describe_events
+
+
+def count(counted: dict[str, int], **fields: Any) -> commands.CountRack:
+    return commands.CountRack(by=SUPERVISOR, counted=counted, approved_by=MANAGER, **fields)
+
+
+def close(counted: dict[str, int], **fields: Any) -> commands.CloseTable:
+    second = {"approved_by": MANAGER, **fields}
+    return commands.CloseTable(by=SUPERVISOR, counted=counted, **second)
+
+
+def test_a_table_opens_with_a_rack_that_two_people_counted() -> None:
+    table = ChipTable()
+    opened, opener = table.events[:2]
+    assert isinstance(opened, events.TableOpened)
+    assert opened.chip_moves == [("vault", "float", "", RACK)]
+    assert isinstance(opener, events.RackCounted)
+    assert (opener.kind, opener.slip, opener.counted, opener.expected) == ("opener", 1, RACK, RACK)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"approved_by": msgspec.UNSET}, "role/second-person"),
+        ({"float_amount": 5}, "chips/counts"),
+        ({"rack": {"7": 1}}, "chips/unknown"),
+        ({"rack": {"red": 1}}, "chips/unknown"),
+    ],
+)
+def test_an_opener_without_a_second_signature_or_with_other_chips_is_refused(
+    fields: dict[str, Any], code: str
+) -> None:
+    table = ChipTable()
+    table.send(close(table.held("float")))
+    opening = commands.OpenTable(
+        by=SUPERVISOR,
+        table="t",
+        currency="SGD",
+        mode="record",
+        chips=[5, 25, 100],
+        float_amount=face_value(RACK),
+        limits=table.limits,
+        approved_by=MANAGER,
+        rack=RACK,
+    )
+    assert refusal_of(table, msgspec.structs.replace(opening, **fields)).code == code
+
+
+def test_a_fill_and_a_credit_move_named_chips_on_numbered_slips() -> None:
+    table = ChipTable()
+    fill = commands.FillFloat(by=SUPERVISOR, amount=50, approved_by=MANAGER, counts={"25": 2})
+    credit = commands.CreditFloat(by=SUPERVISOR, amount=5, approved_by=MANAGER, counts={"5": 1})
+    (filled,), (credited,) = table.send(fill), table.send(credit)
+    assert isinstance(filled, events.FloatFilled)
+    assert isinstance(credited, events.FloatCredited)
+    assert (filled.slip, credited.slip) == (2, 3)
+    assert table.held("float") == {"5": 199, "25": 202, "100": 100}
+    assert describe_events(table.game, [filled]) == [
+        "  A fill of 50 (2 x 25), slip 2 comes from the vault."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"approved_by": msgspec.UNSET}, "role/second-person"),
+        ({"counts": msgspec.UNSET}, "chips/not-counted"),
+        ({"counts": {"25": 3}}, "chips/counts"),
+        ({"counts": {"50": 1}}, "chips/unknown"),
+    ],
+)
+def test_a_fill_without_counts_or_a_second_signature_is_refused(
+    fields: dict[str, Any], code: str
+) -> None:
+    table = ChipTable()
+    fill = commands.FillFloat(by=SUPERVISOR, amount=50, approved_by=MANAGER, counts={"25": 2})
+    assert refusal_of(table, msgspec.structs.replace(fill, **fields)).code == code
+
+
+def test_a_credit_of_chips_that_the_rack_does_not_have_is_refused() -> None:
+    table = ChipTable({"5": 2, "100": 3})
+    credit = commands.CreditFloat(by=SUPERVISOR, amount=50, approved_by=MANAGER, counts={"25": 2})
+    assert refusal_of(table, credit).code == "chips/lacking"
+
+
+def test_a_shift_count_finds_the_missing_chip_once() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 130)
+    stolen = {**table.held("float"), "25": table.held("float")["25"] - 1}
+    (counted,) = table.send(count(stolen, note="end of the shift"))
+    assert isinstance(counted, events.RackCounted)
+    assert describe_events(table.game, [counted]) == [
+        "  The count of the shift, slip 2: 199 x 5, 198 x 25, 99 x 100, 15845 in all; "
+        "1 x 25 missing."
+    ]
+    assert table.held("variance") == {"25": 1}
+    assert table.state.float_amount == face_value(stolen)
+    (again,) = table.send(count(stolen))
+    assert isinstance(again, events.RackCounted)
+    assert again.counted == again.expected
+
+
+def test_a_count_that_finds_too_much_posts_it_too() -> None:
+    table = ChipTable()
+    (counted,) = table.send(count({**RACK, "100": 101}))
+    balances = Balances()
+    for event in table.events:
+        balances.post(table_postings(event))
+    assert balances["variance"] == -100
+    assert table.held("variance") == {"100": -1}
+    assert describe_events(table.game, [counted])[0].endswith("; 1 x 100 over.")
+
+
+def test_a_count_during_a_round_or_by_one_person_is_refused() -> None:
+    table = ChipTable()
+    one = commands.CountRack(by=SUPERVISOR, counted=RACK, approved_by=SUPERVISOR)
+    assert refusal_of(table, one).code == "role/same-person"
+    dealer = commands.CountRack(by=DEALER, counted=RACK, approved_by=MANAGER)
+    assert refusal_of(table, dealer).code == "role/not-allowed"
+    table.buy_in("ann", 100)
+    table.play("open betting")
+    assert refusal_of(table, count(RACK)).code == "table/round-open"
+
+
+def test_a_table_closes_with_a_count_and_opens_with_what_was_counted() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 100)
+    left = {"5": 200, "25": 200, "100": 98}
+    closer, closed = table.send(close(left))
+    assert isinstance(closer, events.RackCounted)
+    assert closer.expected == {"5": 200, "25": 200, "100": 99}
+    assert isinstance(closed, events.TableClosed)
+    assert closed.float_amount == face_value(left)
+    assert closed.chip_moves == [
+        ("stack/ann", "outside", "ann", {"100": 1}),
+        ("float", "vault", "", left),
+    ]
+    assert table.state.holders is None
+    opened, opener, *_ = table.open({**left, "25": 199})
+    assert isinstance(opened, events.TableOpened)
+    assert opened.float_amount == face_value(left)
+    assert isinstance(opener, events.RackCounted)
+    assert (opener.slip, opener.expected) == (3, left)
+    assert table.held("variance") == {"25": 1}
+
+
+def test_an_empty_rack_closes_without_chips() -> None:
+    table = ChipTable({"5": 20})
+    table.buy_in("ann", 100)
+    _, closed = table.send(close({}))
+    assert isinstance(closed, events.TableClosed)
+    assert closed.chip_moves == [("stack/ann", "outside", "ann", {"5": 20})]
+
+
+def test_players_who_lost_everything_carry_nothing_away() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 50)
+    table.play("open betting", "ann bets 50 on big")
+    table.roll(1, 2, 3)
+    _, closed = table.send(close(table.held("float")))
+    assert isinstance(closed, events.TableClosed)
+    assert [move[0] for move in closed.chip_moves or ()] == ["float"]
+
+
+def test_a_table_does_not_close_uncounted_alone_or_with_colours_out() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    plain = commands.CloseTable(by=SUPERVISOR, approved_by=MANAGER)
+    assert refusal_of(table, plain).code == "chips/not-counted"
+    alone = close(RACK, approved_by=msgspec.UNSET)
+    assert refusal_of(table, alone).code == "role/second-person"
+    out = refusal_of(table, close(RACK))
+    assert (out.code, out.facts["players"], out.clause) == ("chips/colours-out", "ann", ("4.3",))
+
+
+def test_the_drop_of_a_closing_is_counted_once() -> None:
+    table = ChipTable()
+    table.buy_in("ann", 100)
+    table.send(close(table.held("float")))
+    assert table.state.uncounted_drops == {1: 100}
+    counting = commands.CountDrop(
+        by=SUPERVISOR, closing=1, notes={"50": 1, "10": 4}, approved_by=MANAGER
+    )
+    (counted,) = table.send(counting)
+    assert isinstance(counted, events.DropCounted)
+    assert (counted.slip, counted.expected) == (3, 100)
+    assert table_postings(counted)[0][:3] == ("vault", "variance", 10)
+    assert describe_events(table.game, [counted]) == [
+        "  The drop of closing 1, slip 3: 90 counted, 100 expected."
+    ]
+    again = refusal_of(table, counting)
+    assert (again.code, again.facts["waiting"]) == ("count/no-drop", "none")
+
+
+def test_notes_without_a_value_are_refused() -> None:
+    table = ChipTable()
+    table.send(close(table.held("float")))
+    counting = commands.CountDrop(by=SUPERVISOR, closing=1, notes={"fifty": 1}, approved_by=MANAGER)
+    assert refusal_of(table, counting).code == "count/note"
+
+
+def test_a_table_that_dealt_in_chips_may_open_in_amounts() -> None:
+    table = ChipTable()
+    table.send(close(table.held("float")))
+    opening = commands.OpenTable(
+        by=SUPERVISOR,
+        table="t",
+        currency="SGD",
+        mode="record",
+        chips=[5, 25, 100],
+        float_amount=1000,
+        limits=table.limits,
+    )
+    (opened,) = table.send(opening)
+    assert isinstance(opened, events.TableOpened)
+    assert table.state.holders is None
+    ann = Actor(id="ann", role="player")
+    (bought,) = table.send(commands.BuyIn(by=ann, player="ann", amount=100, age_years=30))
+    assert isinstance(bought, events.BoughtIn)
+    assert not bought.chip_moves
+    with pytest.raises(Refusal):
+        table.send(close({}))
