@@ -56,7 +56,8 @@ def _lists_by_player(event: Any) -> dict[str, PlayerLists]:
     for field, position in audience.lists.items():
         for item in getattr(event, field) or ():  # the field may be unset
             player = item if position is None else item[position]
-            by_player.setdefault(player, {}).setdefault(field, []).append(item)
+            if player:  # chips between the float and the vault are nobody's
+                by_player.setdefault(player, {}).setdefault(field, []).append(item)
     return by_player
 
 
