@@ -52,29 +52,11 @@ export function drawnChips(amount: number, chips: readonly number[], most = MOST
   return inChips(amount, chips).slice(0, most);
 }
 
-/**
- * Return new piles by area with the old lists where nothing changed, and the old map if nothing changed at all, so
- * that only changed areas are drawn again.
- */
-export function keeping(
-  before: ReadonlyMap<string, readonly Pile[]>,
-  after: ReadonlyMap<string, readonly Pile[]>,
-): ReadonlyMap<string, readonly Pile[]> {
-  let changed = before.size !== after.size;
-  const kept = new Map<string, readonly Pile[]>();
-  for (const [area, piles] of after) {
-    const there = before.get(area);
-    const isSame = there !== undefined && areSame(there, piles);
-    kept.set(area, isSame ? there : piles);
-    changed ||= !isSame;
-  }
-  return changed ? kept : before;
-}
-
 /** What is drawn of a pile. */
 const SHOWN = ["amount", "state", "colour", "count", "seat", "current"] as const;
 
-const areSame = (before: readonly Pile[], after: readonly Pile[]): boolean =>
+/** Whether two lists of piles are drawn alike. */
+export const areSame = (before: readonly Pile[], after: readonly Pile[]): boolean =>
   before.length === after.length &&
   before.every((pile, i) => {
     const other = after[i]!;
