@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parent.parent))  # when run as a file, this is in no package
 
 from playwright.sync_api import expect
-
 from tests.screens.browser import BrowserUser, launch_browser
 from tests.screens.house import House, house_toml
 
@@ -58,7 +57,10 @@ class Task:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    """Measure the chosen layouts and screens, and print a line for each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--layout", choices=GAMES, action="append", help="default: a and e")
     parser.add_argument("--size", choices=SIZES, action="append", help="default: both")
     parser.add_argument("--rounds", type=int, default=3, help="rounds for each (default: 3)")
@@ -66,7 +68,7 @@ def main() -> None:
     chosen = parser.parse_args()
     layouts = chosen.layout or ["a", "e"]
     print(f"tasks over {LONG_MS} ms while a result is shown, CPU slowed {chosen.rate:g} times")
-    print(f"{'layout':8}{'screen':8}{'long':>6}{'longest':>9}{'long, CPU':>11}{'longest, CPU':>14}  at")
+    print("layout  screen    long  longest  long, CPU  longest, CPU  at")
     with (
         tempfile.TemporaryDirectory() as folder,
         launch_browser() as browser,
@@ -82,6 +84,7 @@ def main() -> None:
 
 
 def print_line(layout: str, size: str, tasks: list[Task]) -> None:
+    """Print how many tasks were long, the longest, and the step that it belongs to."""
     wall, cpu = max(task.wall for task in tasks), max(tasks, key=lambda task: task.cpu)
     long_wall = sum(task.wall > LONG_MS for task in tasks)
     long_cpu = sum(task.cpu > LONG_MS for task in tasks)
@@ -112,6 +115,7 @@ def measure(
 
 
 def play(house: House, table: str, page: Page) -> None:
+    """Deal a round without measuring it."""
     bet_on_every_box(house, table, page)
     show_result(house, table, page, marks=False)
 
