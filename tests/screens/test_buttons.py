@@ -50,7 +50,22 @@ WATCH = """() => {
 }"""
 """Note what a press does; requests that the page repeats by itself do not count."""
 
-FIND_NEXT = """([pressed, isHeader]) => {
+PRESS_NEXT = """([pressed, isHeader]) => {
+  const press = (button) => {
+    const isClock = (node) =>
+      (node.nodeType === 1 ? node : node.parentElement)?.closest("[role=timer], time, [hidden]");
+    new MutationObserver((changes, observer) => {
+      if (!changes.some(({ target }) => !isClock(target))) return;
+      window.effects.push("page");
+      observer.disconnect();
+    }).observe(document, {
+      subtree: true, childList: true, attributes: true, characterData: true,
+    });
+    window.effects.length = 0;
+    window.isPressing = true;
+    setTimeout(() => (window.isPressing = false));
+    button.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+  };
   const dialogs = [...document.querySelectorAll("dialog[open]")];
   const place = dialogs.at(-1) ?? (isHeader ? document : document.querySelector("main"));
   const isOff = (each) => each.disabled || each.closest("[aria-disabled=true], [inert]");
@@ -69,26 +84,10 @@ FIND_NEXT = """([pressed, isHeader]) => {
     if (!each.checkVisibility() || isOff(each) || isChosen(each)) continue;
     const name = named(each);
     if (pressed.includes(name)) continue;
-    window.next = each;
+    press(each);
     return name;
   }
   return null;
-}"""
-
-PRESS = """() => {
-  const isClock = (node) =>
-    (node.nodeType === 1 ? node : node.parentElement)?.closest("[role=timer], time, [hidden]");
-  new MutationObserver((changes, observer) => {
-    if (!changes.some(({ target }) => !isClock(target))) return;
-    window.effects.push("page");
-    observer.disconnect();
-  }).observe(document, {
-    subtree: true, childList: true, attributes: true, characterData: true,
-  });
-  window.effects.length = 0;
-  window.isPressing = true;
-  setTimeout(() => (window.isPressing = false));
-  window.next.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
 }"""
 
 
@@ -167,7 +166,7 @@ def dead_buttons(window: BrowserUser, user: str, path: str, *, header: bool) -> 
     pressed: list[str] = []
     dead: list[str] = []
     for _ in range(MOST_PRESSES):
-        found = page.evaluate(FIND_NEXT, [pressed, header])
+        found = page.evaluate(PRESS_NEXT, [pressed, header])
         if found is None:
             if not page.locator("dialog[open]").count():
                 break
@@ -187,7 +186,7 @@ def heading(page: Page) -> list[str]:
 
 
 def has_effect(page: Page, address: str) -> bool:
-    page.evaluate(PRESS)
+    """Wait for an effect of the button that was pressed."""
     try:
         page.wait_for_function(
             "(address) => window.effects.length > 0 || location.href !== address",
