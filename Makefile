@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
 
-.PHONY: run quick test tools $(GROUPS) check-screens format docs screens bench soak faults mutants citations clauses pictures playthroughs contract generated clean
+.PHONY: run quick test tools $(GROUPS) check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
 
 # Python for browsers, which the live odds page of the documentation loads.
 PYODIDE := build/pyodide/.fetched
@@ -95,6 +95,11 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/rounds.py
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/environments.py
+
+# Long tasks of the player's page while a result is shown, on a CPU slowed four times.
+bench-screens: .venv/ready $(PACKAGES) tools
+	$(BIN)/python screens/build.py
+	$(BIN)/python benchmarks/long_tasks.py
 
 screens: .venv/ready
 	$(BIN)/python screens/api_types.py

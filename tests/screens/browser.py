@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
     from tests.screens.house import House
 
-SIZES = {"desk": (1440, 900), "board": (1920, 1080), "phone": (360, 740)}
+SIZES = {
+    "desk": (1440, 900),
+    "board": (1920, 1080),
+    "tablet": (768, 1024),
+    "phone": (360, 740),
+}
 PHONE_ON_ITS_SIDE = (740, 360)
 TIMEOUT_MILLISECONDS = 60_000
 """How long a page may take for anything on a busy machine."""
@@ -67,7 +72,7 @@ class BrowserUser:
             base_url=house.url,
             viewport={"width": width, "height": height},
             locale={"en": "en-GB", "zh-Hant": "zh-TW", "zh-Hans": "zh-CN"}[lang],
-            has_touch=size in ("phone", "side"),
+            has_touch=size in ("tablet", "phone", "side"),
             color_scheme="dark",
         )
         self.context.set_default_timeout(TIMEOUT_MILLISECONDS)

@@ -38,6 +38,7 @@ class FeltPage:
 
 def open_felt(browser: Browser, house: House, layout: str, size: str) -> Iterator[FeltPage]:
     user = BrowserUser(browser, house, size)
+    user.page.emulate_media(reduced_motion="reduce")  # lamps light at once
     page = user.sign_in("player", f"/odds/{GAMES[layout]}")
     expect(page.get_by_test_id("felt")).to_be_visible()
     game = threedice.load(GAMES[layout])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.screens.browser import NewUser
 
 GAME = "sg-rws-tai-sai-v6/a"
+DEALT = ("amend", "keys", "flag", "lights", "unequal", "short")
 
 BUTTONS_WITHOUT_KEY = """() => {
   const shown = new Set([...document.querySelectorAll("main kbd")]
@@ -42,10 +43,10 @@ ESCAPE_THEN_KEY = """async (key) => {
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    tables = house_toml(dict.fromkeys(("amend", "keys", "flag", "lights"), GAME))
+    tables = house_toml(dict.fromkeys((*DEALT, "closed"), GAME))
     electronic = "".join(table_toml(name, GAME, "refuse") for name in ("buy", "rebet"))
     with House(tmp_path_factory.mktemp("keyboards"), tables + electronic) as house:
-        for table in ("amend", "keys", "flag", "lights"):
+        for table in DEALT:
             house.pass_checks(table)
         yield house
 
@@ -67,6 +68,61 @@ def test_wrong_entry_is_amended_by_keys_alone(house: House, new_user: NewUser) -
     expect(page.get_by_role("dialog")).to_have_count(0)
     (request,) = house.get("/api/requests?table=amend")
     assert request["command"]["dice"] == [1, 3, 6]
+
+
+def test_closed_table_is_opened_by_keys_alone(house: House, new_user: NewUser) -> None:
+    house.send("supervisor", "closed", "CloseTable")
+    page = new_user(house).sign_in("supervisor", "/deal/closed")
+    float_field = page.get_by_test_id("closed").get_by_label("Float")
+    expect(float_field).to_be_focused()
+
+    press(page, "Enter")  # without a float nothing is sent
+    page.keyboard.type("5000")
+    press(page, "Escape", "n", "Tab")
+    expect(float_field).to_be_focused()
+    before = float_field.bounding_box()
+    press(page, "Enter")
+    reason = page.get_by_label("Reason")
+    expect(reason).to_be_visible()  # a second person approves it
+    assert float_field.bounding_box() == before
+    reason.focus()
+    page.keyboard.type("evening shift")
+    press(page, "Enter")
+
+    expect(page.get_by_test_id("request")).to_contain_text("evening shift")
+    (request,) = house.get("/api/requests?table=closed")
+    assert request["command"]["float_amount"] == 500_000
+
+
+def test_key_of_a_held_step_goes_to_the_reason_and_sends_nothing(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("dealer", "/deal/unequal")
+    expect(page.get_by_role("heading", name="Unequal", exact=True)).to_be_visible()
+    house.deal("unequal", (1, 2, 3), until="enter-result")
+    for key in (1, 2, 4):
+        house.send("dealer", "unequal", "PressKey", key=key)
+    house.send("dealer", "unequal", "PressEnter")
+    expect(page.get_by_test_id("held")).to_contain_text("1, 2, 4")
+    version = house.get("/api/tables/unequal")["version"]
+
+    press(page, "n")
+
+    expect(page.get_by_test_id("held")).to_be_focused()
+    assert house.get("/api/tables/unequal")["version"] == version
+
+
+def test_call_with_fewer_than_three_dice_says_what_is_missing(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("dealer", "/deal/short")
+    house.deal("short", (1, 2, 3), until="call-result")
+    expect(page.get_by_test_id("next")).to_be_enabled()
+
+    press(page, "1", "2", "Enter")
+    expect(page.get_by_test_id("words")).to_have_text("Press what the dice show, then Enter.")
+    press(page, "3")
+    expect(page.get_by_test_id("words")).to_have_text("1, 2, 3, total 6")
 
 
 def test_player_buys_in_by_keys_alone(house: House, new_user: NewUser) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 GAME = "sg-rws-tai-sai-v6/a"
 TABLES = dict.fromkeys(["desk", "phone", "still", "chips", "sounds", "touched"], GAME)
+FULL = {"full": "sg-rws-tai-sai-v6/e"}
+MOST_AREAS_PER_FRAME = 5
 LEAST_DIE = 96
 RECORD = """() => {
   window.seen = [];
@@ -48,6 +50,25 @@ RECORD_FELT = """() => {
 }"""
 """Record the areas of the felt whose elements change."""
 
+RECORD_FRAMES = """() => {
+  window.frames_ = [];
+  let now = new Set();
+  new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      const area = target.closest?.("[data-area], [data-drawn]");
+      if (area) now.add(area.dataset.area ?? area.dataset.drawn);
+    }
+  }).observe(document.querySelector("[data-testid=felt]"), {
+    subtree: true, childList: true, attributes: true, characterData: true,
+  });
+  requestAnimationFrame(function next() {
+    if (now.size) window.frames_.push([...now]);
+    now = new Set();
+    requestAnimationFrame(next);
+  });
+}"""
+"""Record the areas of the felt that change between one frame and the next."""
+
 COUNT_SOUNDS = """() => {
   window.sounds = 0;
   for (const maker of ["createOscillator", "createBufferSource"]) {
@@ -63,7 +84,7 @@ COUNT_SOUNDS = """() => {
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Run a house with a table for each test, one of which records bets over its limits."""
-    toml = house_toml(TABLES, "refuse") + table_toml("shared", GAME, "record")
+    toml = house_toml(TABLES | FULL, "refuse") + table_toml("shared", GAME, "record")
     with House(tmp_path_factory.mktemp("results"), toml) as house:
         yield house
 
@@ -114,6 +135,26 @@ def test_result_touches_only_the_areas_that_it_lights(house: House, new_user: Ne
     lit = player.page.locator("[data-lit]").evaluate_all("all => all.map(e => e.dataset.area)")
     assert "small" in lit
     assert set(player.page.evaluate("[...window.touched]")) == set(lit)
+
+
+def test_full_felt_is_cleared_a_few_areas_in_each_frame(house: House, new_user: NewUser) -> None:
+    player = PlayerPage(house, "full", new_user)
+    other = house.buy_in("full", "player2", amount=1_000_000)
+    player.open_betting()
+    areas = {area["id"] for area in house.get("/api/tables/full/game")["felt"]["areas"]}
+    boxes = house.get("/api/tables/full/game")["boxes"]
+    for box in boxes:
+        house.send("player2", "full", "PlaceBet", player=other, box=box["id"], amount=1200)
+    expect(player.page.locator("[data-pile]")).to_have_count(len(boxes))
+    player.deal("close-betting", "tumble", "uncover", "call-result", "enter-result", "illuminate")
+    player.assert_in_sync()
+    player.page.evaluate(RECORD_FRAMES)
+    player.finish_round()
+    expect(player.page.locator("[data-pile]")).to_have_count(0)
+    frames = player.page.evaluate("window.frames_")
+    assert max(map(len, frames)) <= MOST_AREAS_PER_FRAME
+    assert {area for frame in frames for area in frame} <= areas
+    assert sum(map(len, frames)) <= 2 * len(boxes)
 
 
 def test_result_is_shown_at_once_to_a_player_who_wants_less_motion(

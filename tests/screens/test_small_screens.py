@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.house import House, house_toml
+from tests.screens.browser import is_wider_than_screen
+from tests.screens.house import GAMES, House, house_toml
 from tests.screens.player_page import PlayerPage
 
 if TYPE_CHECKING:
@@ -17,16 +18,11 @@ if TYPE_CHECKING:
 
     from tests.screens.browser import NewUser
 
-TABLES = {
-    "few": "sg-rws-tai-sai-v6/a",
-    "many": "sg-rws-tai-sai-v6/c",
-    "most": "sg-rws-tai-sai-v6/e",
-    "mat": "triple-dice/mat",
-}
+TABLES = GAMES | {"few": "sg-rws-tai-sai-v6/a"}
 CHIPS = [100, 500, 2500, 10_000, 50_000, 100_000, 500_000]
 SEVEN_DIGITS = 100_000_000
-SIZES = ("phone", "side", "desk")
-MAIN = {"big", "small", "odd", "even", "any-triple", "red", "black", "shooter"}
+SIZES = ("phone", "side", "tablet", "desk")
+MAIN = {"big", "small", "odd", "even", "single", "any-triple", "red", "black", "shooter"}
 LEAST_PART = 0.7
 LEAST_PX, LEAST_MAIN_PX = 24, 44
 
@@ -88,21 +84,21 @@ def test_table_fits_every_screen_with_a_seven_digit_stack_and_chips_on_every_box
         size: new_user(house, size).sign_in("player", "/table/few") for size in ("phone", "side")
     }
     player.open_betting()
-    for box in house.get("/api/tables/few/game")["boxes"]:
+    boxes = house.get("/api/tables/few/game")["boxes"]
+    for box in boxes:
         for user, account in (("player", player.account), ("player2", other)):
             bet = {"player": account, "box": box["id"], "amount": 1200}
             house.send(user, "few", "PlaceBet", **bet)
     version = str(player.view()["version"])
     for size, page in windows.items():
         expect(page.get_by_test_id("version")).to_have_text(version)
+        expect(page.locator("[data-pile]")).to_have_count(2 * len(boxes))
         screen = read_screen(page)
-        assert screen["piles"] == 2 * len(screen["targets"])
         assert screen["covered"] == [], size
         assert screen["hidden"] == [], size
         assert screen["chips"] == len(CHIPS)
         assert size == "phone" or screen["shown"] >= LEAST_PART, size
-        for box, least in screen["targets"]:
-            assert least >= (LEAST_MAIN_PX if box in MAIN else LEAST_PX), (size, box)
+        assert too_small(screen) == [], size
     player.deal("close-betting", "tumble", "uncover", "call-result")
     on_its_side = windows["side"]
     expect(on_its_side.get_by_test_id("net")).to_be_in_viewport(ratio=1)
@@ -110,13 +106,25 @@ def test_table_fits_every_screen_with_a_seven_digit_stack_and_chips_on_every_box
     assert read_screen(on_its_side)["shown"] >= LEAST_PART
 
 
-@pytest.mark.parametrize("table", ["many", "most", "mat"])
-def test_phone_on_its_side_shows_most_of_a_crowded_felt(
-    house: House, new_user: NewUser, table: str
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("table", GAMES)
+def test_every_box_can_be_tapped_on_every_screen(
+    house: House, new_user: NewUser, table: str, size: str
 ) -> None:
-    page = new_user(house, "side").sign_in("player", f"/table/{table}")
+    page = new_user(house, size).sign_in("player", f"/table/{table}")
     expect(page.get_by_test_id("felt")).to_be_visible()
-    expect(page.get_by_role("region", name="Stack, chip and time")).to_be_visible()
+    if size != "desk":
+        expect(page.get_by_role("region", name="Stack, chip and time")).to_be_visible()
     screen = read_screen(page)
-    assert screen["shown"] >= LEAST_PART
-    assert min(least for _, least in screen["targets"]) >= LEAST_PX
+    assert too_small(screen) == []
+    assert size in ("phone", "tablet") or screen["shown"] >= LEAST_PART
+    assert not is_wider_than_screen(page)
+
+
+def too_small(screen: Any) -> list[Any]:
+    """Return the boxes that are too small to be tapped, main bets by their larger size."""
+    return [
+        (box, least)
+        for box, least in screen["targets"]
+        if least < (LEAST_MAIN_PX if box in MAIN else LEAST_PX)
+    ]

@@ -1,23 +1,8 @@
 import { expect, test } from "vitest";
-import { drawnChips, keeping, shared } from "./felt.ts";
+import { drawnChips, shared } from "./felt.ts";
 import type { Pile } from "./felt.ts";
 
 const pile = (area: string, amount: number, state: Pile["state"] = "placed"): Pile => ({ area, amount, state });
-const on = (...piles: Pile[]) => new Map(piles.map((each) => [each.area, [each]]));
-
-test("areas whose piles do not change keep their list, so that they are not drawn again", () => {
-  const before = on(pile("big", 100), pile("small", 100));
-  const after = keeping(before, on(pile("big", 100), pile("small", 200)));
-  expect(after.get("big")).toBe(before.get("big"));
-  expect(after.get("small")).toEqual([pile("small", 200)]);
-});
-
-test("piles that do not change at all keep their map", () => {
-  const before = on(pile("big", 100), pile("small", 100, "others"));
-  expect(keeping(before, on(pile("big", 100), pile("small", 100, "others")))).toBe(before);
-  expect(keeping(before, on(pile("big", 100)))).not.toBe(before);
-  expect(keeping(before, on(pile("big", 100), pile("small", 100, "won")))).not.toBe(before);
-});
 
 test("the largest chips stand for a tall pile", () => {
   expect(drawnChips(12_700, [100, 2500, 10_000])).toEqual([10_000, 2500, 100]);

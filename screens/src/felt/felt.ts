@@ -52,29 +52,11 @@ export function drawnChips(amount: number, chips: readonly number[], most = MOST
   return inChips(amount, chips).slice(0, most);
 }
 
-/**
- * Return new piles by area with the old lists where nothing changed, and the old map if nothing changed at all, so
- * that only changed areas are drawn again.
- */
-export function keeping(
-  before: ReadonlyMap<string, readonly Pile[]>,
-  after: ReadonlyMap<string, readonly Pile[]>,
-): ReadonlyMap<string, readonly Pile[]> {
-  let changed = before.size !== after.size;
-  const kept = new Map<string, readonly Pile[]>();
-  for (const [area, piles] of after) {
-    const there = before.get(area);
-    const isSame = there !== undefined && areSame(there, piles);
-    kept.set(area, isSame ? there : piles);
-    changed ||= !isSame;
-  }
-  return changed ? kept : before;
-}
-
 /** What is drawn of a pile. */
 const SHOWN = ["amount", "state", "colour", "count", "seat", "current"] as const;
 
-const areSame = (before: readonly Pile[], after: readonly Pile[]): boolean =>
+/** Whether two lists of piles are drawn alike. */
+export const areSame = (before: readonly Pile[], after: readonly Pile[]): boolean =>
   before.length === after.length &&
   before.every((pile, i) => {
     const other = after[i]!;
@@ -252,7 +234,6 @@ const LEAST_PX = 26;
 const LEAST_MAIN_PX = 46;
 const TAP_PX = 24.02;
 const TAP_MAIN_PX = 44.02;
-const CROWDED = 60;
 
 /** Whether a box is among the most popular, which need a larger tap target. */
 export const isMain = (area: Area): boolean => MAIN.has(boxOf(area.box).split(":", 1)[0]!);
@@ -264,15 +245,8 @@ export function touchable(felt: Felt): number {
   return Math.max(Math.min(0.5, 75 / least), ...wanted);
 }
 
-/**
- * Return the scale for a low screen. Main boxes are as large as on others, unless so many boxes share the felt that
- * most of it would be out of view; then every box can still be tapped.
- */
-export function tappable(felt: Felt): number {
-  const areas = felt.areas;
-  const all = Math.max(...areas.map((area) => TAP_PX / smallerSide(area)));
-  const main = Math.max(all, ...areas.filter(isMain).map((area) => TAP_MAIN_PX / smallerSide(area)));
-  return areas.length > CROWDED ? all : main;
-}
+/** Return the smallest scale at which every area can be tapped, for low screens, which show as much of the felt as possible. */
+export const tappable = (felt: Felt): number =>
+  Math.max(...felt.areas.map((area) => (isMain(area) ? TAP_MAIN_PX : TAP_PX) / smallerSide(area)));
 
 const smallerSide = (area: Area): number => Math.min(area.width, area.height);

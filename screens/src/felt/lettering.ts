@@ -108,7 +108,7 @@ function flat(area: Area): Row[] {
   return rows;
 }
 
-/** Lay out the words between the areas; a narrow upright strip is written vertically. */
+/** Lay out the words between the areas; a narrow upright strip is written vertically, in one line. */
 export function inscribed(each: Inscription): Word[] {
   const lines = [
     ...each.en.map((text) => ({ text, lang: "en" as const })),
@@ -117,7 +117,7 @@ export function inscribed(each: Inscription): Word[] {
   const upright = each.height > each.width * 1.5 && lines.length === 1;
   const [width, height] = upright ? [each.height, each.width] : [each.width, each.height];
   const rows = lines.flatMap(({ text, lang }) =>
-    fitted(text, width * 0.88, 24, 15).map((line) => sized(line, "odds", lang)),
+    fitted(text, width * 0.88, 24, upright ? 0 : 15).map((line) => sized(line, "odds", lang)),
   );
   const flatBox = { ...each, width, height };
   const words = placed(rows, flatBox).words;
