@@ -4369,7 +4369,7 @@ export interface components {
          * @description A numbered slip; see `variance` by chip, and its value, negative if something is missing.
          *
          *         `over_tolerance` is whether the variance exceeds the tolerance of the house; then the roles in
-         *         `tell` must be told.
+         *         `tell` must be informed.
          */
         SlipView: {
             slip: number;
