@@ -63,6 +63,9 @@ def test_demo_starts_plays_and_stops(tmp_path: Path) -> None:
                     "/api/session", json={"name": each["name"], "password": each["password"]}
                 )
                 assert signed_in.status_code < 300, signed_in.text
+            dealer = {"name": "dealer", "password": shown[0]["password"]}
+            assert client.post("/api/session", json=dealer).status_code < 300
+            assert client.get("/api/tables/chips/rack").json()["deals_in"] == "chips"
             player = {"name": "player", "password": shown[0]["password"]}
             assert client.post("/api/session", json=player).status_code < 300
             cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())

@@ -131,9 +131,11 @@ async def open_house(
 
 
 async def _open_demo(context: ServerContext, exits: AsyncExitStack) -> None:
-    from threedice.api.demo.players import play  # noqa: PLC0415 -- only a demo needs it
+    from threedice.api.demo.chip_table import open_chip_table  # noqa: PLC0415 -- only a demo needs
+    from threedice.api.demo.players import play  # noqa: PLC0415 -- these two
 
     context.demo_sign_ins = await create_accounts(context)
+    await open_chip_table(context)
     exits.push_async_callback(_cancel_task, asyncio.create_task(play(context.house)))
 
 

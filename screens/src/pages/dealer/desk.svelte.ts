@@ -5,6 +5,7 @@ import { get, post, Trouble } from "../../api/client.ts";
 import { command } from "../../api/commands.ts";
 import type { RequestedCommand, TableCommand } from "../../api/commands.ts";
 import type { Event, RequestView, TableView, WorkingSheet } from "../../api/schema.d.ts";
+import { TableRack } from "../../chips/rack.svelte.ts";
 import { bell, call } from "../../lib/announcer.svelte.ts";
 import { peopleAt } from "../../lib/people.svelte.ts";
 import type { TablePeople } from "../../lib/people.svelte.ts";
@@ -38,6 +39,7 @@ export class Desk {
   readonly table: string;
   readonly following: Following;
   readonly equipment: TableEquipment;
+  readonly rack: TableRack;
   readonly people: TablePeople;
   trouble = $state.raw<unknown>(null);
   /** The number of pending commands; the next button waits for them. */
@@ -71,6 +73,7 @@ export class Desk {
     this.table = table;
     this.following = new Following(table);
     this.equipment = new TableEquipment(table);
+    this.rack = new TableRack(table);
     this.people = peopleAt(table);
   }
 
@@ -83,6 +86,7 @@ export class Desk {
     void this.pollRequests();
     return () => {
       this.stopped = true;
+      this.rack.stop();
       stop();
     };
   }

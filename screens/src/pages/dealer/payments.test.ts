@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import { inPayingOrder, nextUnpaid, paymentKey } from "./payments.ts";
 import type { Payment } from "./payments.ts";
 
-const pay = (spot: string, player: string, winnings = 100): Payment => ({ spot, player, stake: 100, winnings, chips: null });
+const pay = (spot: string, player: string, winnings = 100): Payment => ({
+  spot,
+  player,
+  stake: 100,
+  winnings,
+  chips: null,
+});
 const SEATS: Record<string, number> = { ann: 3, bob: 1, cat: 2 };
 const ORDER = [pay("small", "bob"), pay("total:9", "bob"), pay("total:9", "ann")];
 

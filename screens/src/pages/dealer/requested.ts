@@ -2,6 +2,7 @@
 
 import type { GameView, RequestView } from "../../api/schema.d.ts";
 import type { Roll } from "../../lib/dice.ts";
+import { countsOf, countsText, faceValue } from "../../chips/counts.ts";
 import { money } from "../../lib/money.ts";
 import { boxName, faceName } from "../../texts/boxes.ts";
 import { callOf } from "../../texts/calls.ts";
@@ -49,11 +50,15 @@ export function requested(
       });
     case "SetLimits":
       return t("dealer.request.SetLimits");
-    default:
-      return textOr(`pit.approvals.what.${String(said["type"])}`, String(said["type"]), {
+    default: {
+      const counts = countsOf(said);
+      const what = counts && said["amount"] === undefined ? "counted" : "what";
+      const summary = textOr(`pit.approvals.${what}.${String(said["type"])}`, String(said["type"]), {
         player: playerName(String(said["player"] ?? "")),
-        amount: money(Number(said["amount"] ?? 0), currency),
+        amount: money(counts ? faceValue(counts) : Number(said["amount"] ?? 0), currency),
         piece: String(said["piece"] ?? ""),
       });
+      return counts ? `${summary} (${countsText(counts, currency)})` : summary;
+    }
   }
 }

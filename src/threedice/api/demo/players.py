@@ -83,7 +83,8 @@ class DemoPlayers:
             check = commands.PassCheck(by=CONSOLE_ACTOR, check=missing[0])
             return check if at_automatic_table else None  # elsewhere its staff pass the checks
         chip = state.chips[0]
-        if state.float_amount < 10 * STACK_CHIPS * chip * len(PLAYER_NAMES):
+        in_amounts = state.holders is None  # else two people sign a fill
+        if in_amounts and state.float_amount < 10 * STACK_CHIPS * chip * len(PLAYER_NAMES):
             return commands.FillFloat(
                 by=CONSOLE_ACTOR, amount=100 * STACK_CHIPS * chip * len(PLAYER_NAMES)
             )

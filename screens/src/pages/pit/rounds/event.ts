@@ -1,6 +1,7 @@
 // Describe an event in one line, with its player, amount, box and dice filled in.
 
 import type { Event, GameView } from "../../../api/schema.d.ts";
+import { countsOf, faceValue } from "../../../chips/counts.ts";
 import { money } from "../../../lib/money.ts";
 import { boxName, faceName } from "../../../texts/boxes.ts";
 import { causeName } from "../../../texts/irregularities.ts";
@@ -60,6 +61,7 @@ function plainly(type: string, what: string): string {
 function amountOf(type: string, said: Loose, bets: [string, string, number, number?][]): number {
   if (type === "LosersCollected") return bets.reduce((sum, [, , stake]) => sum + stake, 0);
   if (type === "WinnersPaid") return bets.reduce((sum, [, , , won]) => sum + (won ?? 0), 0);
+  if (type === "RackCounted" || type === "DropCounted") return faceValue(countsOf(said) ?? {});
   return said.amount ?? said.winnings ?? said.stake ?? said.float_amount ?? 0;
 }
 
