@@ -191,6 +191,17 @@ def test_a_table_does_not_close_uncounted_alone_or_with_colours_out() -> None:
     assert (out.code, out.facts["players"], out.clause) == ("chips/colours-out", "ann", ("4.3",))
 
 
+def test_a_rack_short_of_what_the_colours_in_play_are_worth_is_counted_once_they_are_back() -> None:
+    table = ChipTable({"5": 30, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    short = commands.CountRack(by=SUPERVISOR, counted={"5": 19, "red": 10}, approved_by=MANAGER)
+    out = refusal_of(table, short)
+    assert (out.code, out.facts["players"], out.clause) == ("chips/colours-out", "ann", ("4.3",))
+    table.send(msgspec.structs.replace(short, counted={"5": 20, "red": 10}))
+    assert table.state.float_amount == 0
+
+
 def test_the_drop_of_a_closing_is_counted_once() -> None:
     table = ChipTable()
     table.buy_in("ann", 100)

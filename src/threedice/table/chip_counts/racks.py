@@ -15,6 +15,7 @@ from threedice.table.rules import handles, refuse, require_approval, require_rol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from threedice.errors import Refusal
     from threedice.rulebook import Game
     from threedice.table.chip_counts.counts import ChipCounts
     from threedice.table.commands import Actor, OptionalCounts
@@ -24,10 +25,16 @@ if TYPE_CHECKING:
 
 @handles(commands.CountRack)
 def count_rack(game: Game, state: TableState, command: commands.CountRack) -> list[AnyEvent]:
-    """Count the rack between two rounds, and go on with what was counted."""
+    """Count the rack between two rounds, and go on with what was counted.
+
+    A rack with less than the coloured chips in play are worth is counted once they are back:
+    the float cannot owe more than it holds.
+    """
     require_role(command.by, command.facts.roles)
     second = require_approval(game, command.by, command.approved_by)
     counted = require_rack_counts(game, state, state.chips, command.counted)
+    if face_value(counted) < owed_for_colours(state):
+        raise _colours_out(game, state)
     return [count_event(state, "shift", counted, command.by, second, command.note)]
 
 
@@ -79,10 +86,14 @@ def close_rack(
         return []
     second = require_approval(game, command.by, command.approved_by or None)
     counted = require_rack_counts(game, state, state.chips, command.counted)
-    out = colour_holders(state)
-    if out:
-        raise refuse("chips/colours-out", game.facts.chips, players=", ".join(out))
+    if colour_holders(state):
+        raise _colours_out(game, state)
     return [count_event(state, "closer", counted, command.by, second)]
+
+
+def _colours_out(game: Game, state: TableState) -> Refusal:
+    players = ", ".join(colour_holders(state))
+    return refuse("chips/colours-out", game.facts.chips, players=players)
 
 
 def count_event(
