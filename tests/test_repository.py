@@ -24,7 +24,8 @@ def test_no_file_in_the_repository_is_over_500_kb() -> None:
         for file in (ROOT / folder).rglob("*")
         if file.is_file() and not file.is_relative_to(BUILT_SCREENS)
     ]
-    kept += [file for file in ROOT.iterdir() if file.is_file()]
+    measurements = set(ROOT.glob(".coverage*"))  # of tests that run at the same time
+    kept += [file for file in ROOT.iterdir() if file.is_file() and file not in measurements]
 
     assert len(kept) > 500
     assert too_large(kept) == []
