@@ -315,6 +315,7 @@ def test_dealer_asks_for_approval_to_abandon_a_round_whose_dice_lie_open(
     dialog = screens.dealer.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("a sleeve swept the dice away")
     dialog.get_by_role("button", name="Abandon the round").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
     dialog.get_by_role("button", name="Ask for approval").first.click()
     expect(dialog.get_by_role("status")).to_contain_text("✓")
     request = screens.supervisor.get_by_test_id("request")

@@ -248,6 +248,7 @@ def test_every_act_on_the_dealer_page_shows_and_has_a_key(house: House, new_user
 def test_felt_and_irregularities_are_one_key_away(house: House, new_user: NewUser) -> None:
     page = new_user(house).sign_in("dealer", "/deal/keys")
     expect(page.get_by_test_id("next")).to_be_enabled()
+    expect(page.locator("[data-area]").first).to_be_visible()
 
     press(page, "l")
     expect(page.locator("[data-area]").first).to_be_focused()
