@@ -197,7 +197,7 @@ def test_key_pressed_right_after_escape_opens_the_next_dialog(
     page = new_user(house).sign_in("dealer", "/deal/lights")
     expect(page.get_by_test_id("next")).to_be_enabled()
     press(page, "m")
-    expect(page.get_by_role("dialog", name="Table")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Lights")).to_be_visible()
 
     page.evaluate(ESCAPE_THEN_KEY, "q")
 
