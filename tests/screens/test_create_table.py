@@ -53,7 +53,7 @@ def test_pit_manager_creates_a_new_zealand_table_and_a_dealer_deals_its_first_ro
     page = new_user(house).sign_in("pit-manager", "/pit")
     page.get_by_role("link", name="New table").click()
     expect(page.get_by_role("radio").first).to_be_focused()
-    fill_in(page, "nz-new", "Tai-Sai, standard layout")
+    fill_in(page, "nz-new", "Tai-Sai (New Zealand), standard layout")
     page.get_by_label("Serial number: Tumbler").fill("T-17")
     page.get_by_label("Set up without: Results display").check()
     for number in (1, 2, 3):
@@ -104,7 +104,7 @@ def test_wrong_amounts_are_explained_in_place_and_nothing_is_sent(
     house: House, new_user: NewUser
 ) -> None:
     page = new_user(house).sign_in("supervisor", FORM)
-    fill_in(page, "other", "Tai-Sai, standard layout")
+    fill_in(page, "other", "Tai-Sai (New Zealand), standard layout")
     expect(page.get_by_text("There is a table other already.")).to_be_visible()
     page.get_by_label("Name of the table").fill("faulty")
     big = page.get_by_label("Maximum: Big")
@@ -130,7 +130,7 @@ def test_declined_terms_can_be_changed_and_asked_for_again_after_a_reload(
     house: House, new_user: NewUser
 ) -> None:
     page = new_user(house).sign_in("pit-manager", FORM)
-    fill_in(page, "resumed", "Tai Sai, layout c")
+    fill_in(page, "resumed", "Tai Sai (Resorts World at Sentosa Pte. Ltd.), layout C")
     page.get_by_role("button", name="Create the table").click()
     expect(page.get_by_test_id("step-establish")).to_contain_text("waits for a second person")
     page.reload()
