@@ -355,17 +355,24 @@ def test_only_value_chips_leave_the_table() -> None:
     assert table.held("float")["red"] == 30
 
 
+def test_only_value_chips_leave_the_table_when_a_chip_is_changed_for_a_cash_out() -> None:
+    table = ChipTable({"5": 10, "25": 4, "red": 30}, game=NEW_ZEALAND)
+    table.send(commands.BuyIn(by=DEALER, player="ann", amount=25, counts={"25": 1}))
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    table.send(commands.ColourUp(by=DEALER, player="ann"))
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    table.send(commands.ChangeChips(by=DEALER, player="ann", amount=25, into=25))
+    (cashed,) = table.send(commands.CashOut(by=DEALER, player="ann", amount=5, to="outside"))
+    assert isinstance(cashed, events.CashedOut)
+    assert ("float", "outside", "ann", {"5": 1}) in (cashed.chip_moves or ())
+
+
 def test_coloured_chips_stay_where_the_rack_has_no_value_chips_for_them() -> None:
-    table = ChipTable({"5": 20, "red": 30}, game=NEW_ZEALAND, chips=[5, 25, 100])
+    table = ChipTable({"100": 1, "red": 30}, game=NEW_ZEALAND)
     table.buy_in("ann", 100)
     table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
-    credit = commands.CreditFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={"red": 10})
-    table.send(credit)
-    short = table.held("float")
-    count = commands.CountRack(
-        by=SUPERVISOR, counted={**short, "5": 0}, approved_by=MANAGER, note="the fives are gone"
-    )
-    table.send(count)
+    table.play("tumbles 3 times", "open betting", "ann bets 25 on big")
+    table.roll(1, 2, 3)
     ann = Actor(id="ann", role="player")
     out = commands.CashOut(by=ann, player="ann", amount=50)
     assert refusal_of(table, out).code == "chips/change"

@@ -34,7 +34,7 @@ from threedice.table.money import table_postings
 from threedice.table.rules import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from threedice.money import Posting
     from threedice.rulebook import Game
@@ -247,11 +247,7 @@ class ChipPlan:
         values = self._values(player)
         given = fewest_chips(self.held(source), values, amount)
         coloured = {name: n for name, n in (given or {}).items() if not is_value_chip(name)}
-        paid = fewest_chips(
-            self.held("float"),
-            {name: value for name, value in values.items() if is_value_chip(name)},
-            value_of(coloured, values),
-        )
+        paid = fewest_chips(self.held("float"), _value_chips(values), value_of(coloured, values))
         if given is None or paid is None:
             return None
         moves = [
@@ -267,9 +263,11 @@ class ChipPlan:
         """Return the moves of an amount for which the dealer breaks one chip of the source.
 
         The chips that fit go directly; the smallest of the others goes to the rack, which gives
-        the rest of the amount to the destination and the change back to the source.
+        the rest of the amount to the destination and the change back to the source. The rack gives
+        value chips only where the amount leaves the table.
         """
         held, values = self.held(source), self._values(player)
+        given = _value_chips(values) if destination == "outside" else values
         step = self._state.chips[0]
         fitting: ChipCounts | None = None
         rest = 0
@@ -278,7 +276,7 @@ class ChipPlan:
             fitting = fewest_chips(held, values, amount - rest) if rest <= amount else {}
         others = [name for name in differences(held, fitting) if name in values]
         for broken in sorted(others, key=values.__getitem__):
-            parts = self._split(player, rest, values[broken] - rest)
+            parts = self._split(given, rest, values[broken] - rest)
             if parts is not None:
                 moves = [
                     (source, destination, player, fitting),
@@ -290,10 +288,10 @@ class ChipPlan:
         return None
 
     def _split(
-        self, player: PlayerId, first: int, second: int
+        self, values: Mapping[str, int], first: int, second: int
     ) -> tuple[ChipCounts, ChipCounts] | None:
         """Return chips of the rack for two amounts at once, or None if it cannot make both."""
-        rack, values = self.held("float"), self._values(player)
+        rack = self.held("float")
         for one, other in ((first, second), (second, first)):
             part = fewest_chips(rack, values, one)
             if part is None:
@@ -375,8 +373,7 @@ class ChipPlan:
         if not count:
             return
         yield self._move(stack, "float", player, {seat.colour: count})
-        values = self._values(player)
-        del values[seat.colour]
+        values = _value_chips(self._values(player))
         counts = fewest_chips(self.held("float"), values, count * seat.colour_value)
         if counts is None:
             raise refuse("chips/rack", amount=count * seat.colour_value)
@@ -390,6 +387,10 @@ class ChipPlan:
                 yield self._move(stack, "outside", player, dict(self.held(stack)))
         if self.held("float"):
             yield self._move("float", "vault", "", dict(self.held("float")))
+
+
+def _value_chips(values: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in values.items() if is_value_chip(name)}
 
 
 def _is_of_chips(posting: Posting) -> bool:
