@@ -164,8 +164,8 @@ def test_declined_terms_can_be_changed_and_asked_for_again_after_a_reload(
     ("size", "lang", "name"),
     [
         ("desk", "en", "New table"),
-        ("phone", "zh-Hant", "新增賭桌"),
-        ("phone", "zh-Hans", "新增赌桌"),
+        ("phone", "zh-Hant", "新增賭檯"),
+        ("phone", "zh-Hans", "新增赌台"),
     ],
 )
 def test_form_is_accessible_and_fits_the_screen_in_every_language(
