@@ -119,7 +119,7 @@ class Fold(Generic[State]):
     balance: Callable[[State, str], int | None]
     accounts: Callable[[State], list[str]]
     chip_balance: Callable[[State, str], int | None] = lambda *_: None
-    """What the chips of an account are worth, or None if the state does not count them."""
+    """The value of an account's chips, or None if the state does not count them."""
 
 
 encode_state: Final = msgspec.msgpack.Encoder().encode

@@ -37,7 +37,7 @@ MANAGEMENT: Final = ("pit-manager", "shift-manager")
 
 
 class CountPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the house does about variances: above the tolerance people are informed.
+    """The house's policy on variances: the tolerance, and the roles to inform above it.
 
     `tolerance` is an amount in minor units for one count; a coloured chip that is missing is always
     over it. `tell` are the roles that must be informed.

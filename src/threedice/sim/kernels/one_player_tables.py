@@ -25,7 +25,7 @@ STEP, THROWS, OTHER = range(3)
 MINIMUM, MAXIMUM, DIFFERENTIAL, BETS_ELSEWHERE = range(4)
 """Terms of all boxes; the last is 1 if the shooter may bet on other boxes too."""
 NOBODY, PLAYER, STAND_IN = range(3)
-"""Who throws the dice of the current series."""
+"""The thrower of the dice in the current series."""
 
 Array = Any
 
