@@ -275,6 +275,42 @@ def test_a_rejection_without_change_returns_the_whole_bet() -> None:
     assert table.held("stack/bob") == {"100": 2}
 
 
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+def test_a_raised_rejection_may_leave_exactly_the_minimum() -> None:
+    table = ChipTable({"5": 2, "25": 10, "100": 100}, limits=(50, 1000, 2000))
+    table.buy_in("ann", 935, counts={"100": 9, "25": 1, "5": 2})
+    table.buy_in("bob", 75)
+    table.play("open betting", "ann bets 935 on big", "bob bets 75 on big")
+    (rejected,) = table.send(commands.RejectExcess(by=DEALER, box="big"))
+    assert isinstance(rejected, events.BetRejected)
+    assert (rejected.player, rejected.amount) == ("bob", 25)
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+def test_a_rejection_that_chips_cannot_make_above_the_minimum_returns_the_whole_bet() -> None:
+    table = ChipTable({"5": 2, "20": 10, "100": 100}, chips=[5, 20, 100], limits=(50, 1000, 2000))
+    table.buy_in("ann", 950, counts={"100": 9, "20": 2, "5": 2})
+    table.buy_in("bob", 60)
+    table.play("open betting", "ann bets 950 on big", "bob bets 60 on big")
+    (rejected,) = table.send(commands.RejectExcess(by=DEALER, box="big"))
+    assert isinstance(rejected, events.BetRejected)
+    assert (rejected.player, rejected.amount) == ("bob", 60)
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+def test_a_bet_without_change_goes_back_whole_also_where_the_box_has_a_minimum() -> None:
+    table = ChipTable(
+        {"5": 2, "100": 100}, chips=[5, 100], limits=(50, 1000, 2000),
+        readings={"minimum": "box-total"},
+    )  # fmt: skip
+    table.buy_in("ann", 910)
+    table.buy_in("bob", 200)
+    table.play("open betting", "ann bets 910 on big", "bob bets 100 on big", "bob bets 100 on big")
+    rejected = table.send(commands.RejectExcess(by=DEALER, box="big"))
+    assert [each.amount for each in rejected if isinstance(each, events.BetRejected)] == [100, 100]
+    assert table.held("stack/bob") == {"100": 2}
+
+
 # --- chips on the layout ------------------------------------------------------------------------
 
 
