@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from threedice.db.schema import prepare_tables
 from threedice.db.sqlite_file import SqliteFile, open_sqlite_file
 from threedice.db.sqlite_file import sync_directory as sync_directory  # noqa: PLC0414 -- for others
-from threedice.db.sqlite_reading import read_only_connector, readable_file, sqlite_uri
+from threedice.db.sqlite_read_only import read_only_connector, readable_file, sqlite_uri
 from threedice.errors import (
     InvalidInput,
     StoreFailed,

@@ -15,7 +15,7 @@ from threedice.db.schema import (
     read_version,
 )
 from threedice.db.sqlite import is_locked, is_undecodable, set_common_pragmas
-from threedice.db.sqlite_reading import IMMUTABLE, READ_ONLY, readable_file, sqlite_uri
+from threedice.db.sqlite_read_only import IMMUTABLE, READ_ONLY, readable_file, sqlite_uri
 from threedice.errors import StoreUnavailable, StoreUnusable, TamperedData
 from threedice.log.stores import schema
 from threedice.log.stores.sql_rows import LogRows, Query, compare_definitions
@@ -49,7 +49,7 @@ _READ_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 
 @contextmanager
 def open_house_file(path: Path) -> Iterator[SqliteRows]:
-    """Open a snapshot of a house's file without leaving a trace (see `db.sqlite_reading`)."""
+    """Open a snapshot of a house's file without leaving a trace (see `db.sqlite_read_only`)."""
     with readable_file(path) as (file, mode), open_sqlite_rows(file, mode) as rows:
         rows.require_readable_schema(str(path))
         yield rows
