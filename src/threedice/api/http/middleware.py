@@ -15,11 +15,16 @@ from litestar.enums import ScopeType
 from threedice.api.auth.authentication import check_request, display_cookie, session_cookie
 from threedice.api.http.journal import REQUEST_ID
 from threedice.api.http.problems import HttpProblem, handle_error
-from threedice.api.http.requests import RATE_LIMIT_HEADERS, HouseRequest, parse_headers
+from threedice.api.http.requests import (
+    RATE_LIMIT_HEADERS,
+    HouseRequest,
+    IncomingRequest,
+    parse_headers,
+)
 from threedice.names import TABLE_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from litestar.handlers import HTTPRouteHandler
     from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -114,7 +119,7 @@ def skip_router(router: ASGIApp, send_command: HTTPRouteHandler, context: Server
             await router(scope, receive, send)
             return
         scope["route_handler"], scope["path_params"] = send_command, {"table": match[1]}
-        request = HouseRequest(scope, receive, send)
+        request = IncomingRequest(scope, receive)
         try:
             await check_request(request)
             response = await send_command.fn(request, match[1])
@@ -132,7 +137,10 @@ def check_host_and_origin(context: ServerContext, scope: Scope) -> None:
     A WebSocket counts as state-changing: browsers let pages of other sites open one.
     """
     headers, path = parse_headers(scope), scope["path"]
-    if [name for name, _ in scope["headers"]].count(b"host") > 1:  # a proxy may use the other one
+    received: Any = scope["headers"]
+    is_any_repeated = len(headers) < len(received)
+    if is_any_repeated and [name for name, _ in received].count(b"host") > 1:
+        # a proxy may use the other one
         raise HttpProblem(400, "door/malformed", problem="a request has exactly one Host header")
     if scope["type"] == ScopeType.WEBSOCKET and not _LIVE_PATH.fullmatch(path):
         raise HttpProblem(404, "door/no-such")  # the router would close it without a reason
@@ -171,14 +179,14 @@ def _add_headers(send: Send, extra_headers: HeaderList, state: Mapping[str, Any]
     has if the request was counted.
     """
 
-    async def send_with_headers(message: Message) -> None:
+    def send_with_headers(message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
             own: Any = message["headers"]
             added = extra_headers
-            if any(name == b"cache-control" for name, _ in own):
+            if b"cache-control" in dict(own):
                 added = [header for header in extra_headers if header[0] != b"cache-control"]
             message["headers"] = [*own, *added, *state.get(RATE_LIMIT_HEADERS, ())]
-        await send(message)
+        return send(message)
 
     return send_with_headers
 

@@ -73,16 +73,25 @@ SECRET_FIELDS: Final = frozenset({"password", "old", "new", "code"})
 """Fields of bodies that may contain any character, because they are never displayed."""
 
 
-class HouseRequest(Request[Any, str, State]):
-    """A request whose body is limited in size and time; `user` is the caller, `auth` the token."""
+class IncomingRequest:
+    """The part of a request that its check and commands use; its body is limited in size and time.
 
-    def __init__(
-        self, scope: Scope, receive: Receive = empty_receive, send: Send = empty_send
-    ) -> None:
-        super().__init__(scope, receive, send)
+    Table commands are handled with this part alone: creating it takes 0.8 microseconds, creating
+    all of Litestar's `Request` 1.5 (ADR 20).
+    """
+
+    scope: Any
+
+    def __init__(self, scope: Scope, receive: Receive = empty_receive) -> None:
+        self.scope, self.receive = scope, receive
         self.context: ServerContext = scope["litestar_app"].state.context
         self.raw_headers = parse_headers(scope)
         self._received: bytes | None = None
+
+    @property
+    def user(self) -> Any:
+        """The caller, once the request is checked."""
+        return self.scope["user"]
 
     @property
     def client_address(self) -> str:
@@ -108,6 +117,16 @@ class HouseRequest(Request[Any, str, State]):
             self._received = await read_body(self.receive, self.raw_headers)
         return self._received
 
+
+class HouseRequest(IncomingRequest, Request[Any, str, State]):
+    """A request as Litestar's handlers get it; `user` is the caller, `auth` the token."""
+
+    def __init__(
+        self, scope: Scope, receive: Receive = empty_receive, send: Send = empty_send
+    ) -> None:
+        Request.__init__(self, scope, receive, send)
+        IncomingRequest.__init__(self, scope, receive)
+
     async def json(self) -> Any:
         """Decode the body to the type of the handler's `data` parameter, and check its texts."""
         field = self.route_handler.parsed_data_field
@@ -122,7 +141,7 @@ class HouseRequest(Request[Any, str, State]):
         return data
 
 
-def check_parameters(request: Request[Any, Any, Any]) -> None:
+def check_parameters(request: IncomingRequest) -> None:
     """Reject ids of players that a schema cannot recognise as invalid, and check the query."""
     player = request.scope["path_params"].get("player")
     if player is not None:
@@ -133,15 +152,15 @@ def check_parameters(request: Request[Any, Any, Any]) -> None:
     check_query(request)
 
 
-def check_query(request: Request[Any, Any, Any]) -> None:
+def check_query(request: IncomingRequest) -> None:
     """Reject query strings that are malformed, repeat or lack a parameter, or have unknown ones.
 
     Litestar would ignore what it does not expect.
     """
-    text: bytes = request.scope["query_string"]
-    known = query_parameters(request.route_handler)
+    known = query_parameters(request.scope["route_handler"])
     if not known:
         return
+    text: bytes = request.scope["query_string"]
     if len(text) > MAX_QUERY_BYTES:
         raise _invalid_query(f"a query string has at most {MAX_QUERY_BYTES} bytes")
     try:
@@ -205,21 +224,20 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
     declared_length = headers.get(b"content-length", b"")
     if declared_length.isdigit() and int(declared_length[:20]) > MAX_BODY_BYTES:
         raise HttpProblem(413, "door/too-large", most=MAX_BODY_BYTES)
-    body, more = await _read_part(receive)
+    body, more = _append_part(b"", await receive())
     if not more:  # nearly every body; a timer would be a large part of the cost of a bet
         return body
     try:
         async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
             while more:
-                body, more = await _read_part(receive, body)
+                body, more = _append_part(body, await receive())
     except TimeoutError:
         raise HttpProblem(408, "door/slow") from None
     return body
 
 
-async def _read_part(receive: Receive, body: bytes = b"") -> tuple[bytes, bool]:
+def _append_part(body: bytes, message: Any) -> tuple[bytes, bool]:
     """Return a body with its next part, and whether there is more of it."""
-    message = await receive()
     if message["type"] != "http.request":
         raise ClientDisconnected
     body += message["body"]

@@ -89,12 +89,12 @@ class Sessions:
         self._context.poll_if_stale(now)
         digest = hash_token(token)
         cached = self._cache.get(digest)
-        state = self._state(cached, now) if cached else None
+        state = cached.state(now) if cached else None
         if state in (None, "locked"):  # it may have been used at another server
             cached = self._cache.load(digest)
-            state = self._state(cached, now) if cached else None
+            state = cached.state(now) if cached else None
         if cached is None or state is None or len(token) > MAX_TOKEN_CHARACTERS:
-            if cached and self._has_expired(cached, now):
+            if cached and cached.has_expired(now):
                 with suppress(OperatingFailure):  # it counts as ended anyway, by this clock
                     self._end_expired(cached.id)
             return None
@@ -116,8 +116,7 @@ class Sessions:
         now = self._context.clock()
         self.write_last_seen(force=True)
         rows = self._context.database.query(f"{_SELECT_SESSION} WHERE s.account = ?", (account,))
-        stored = map(_parse_cached_session, rows)
-        states = [(session, self._state(session, now)) for session in stored]
+        states = [(session, session.state(now)) for session in map(self._parse, rows)]
         live = [_to_session(session, state) for session, state in states if state is not None]
         return sorted(live, key=lambda session: session.seen, reverse=True)
 
@@ -215,10 +214,10 @@ class Sessions:
     def find(self, run: Transaction, token: str) -> Session:
         """Return the session of a token as the transaction sees it, or raise `SessionRefused`."""
         for row in run(f"{_SELECT_SESSION} WHERE s.digest = ?", (hash_token(token),)):
-            stored = _parse_cached_session(row)
+            stored = self._parse(row)
             cached = self._cache.get(hash_token(token))
             stored.seen = max(stored.seen, cached.seen if cached else 0)
-            if (state := self._state(stored, run.now)) is not None:
+            if (state := stored.state(run.now)) is not None:
                 return _to_session(stored, state)
         raise SessionRefused("ended")
 
@@ -229,24 +228,6 @@ class Sessions:
             run.delete(schema.sessions, id=id_)
             publish_access_change(run, account, "ended", id_)
 
-    def _state(self, cached: _CachedSession, now: int) -> SessionState | None:
-        """Return the state of a session, or None if it has ended."""
-        policy, roles, idle = self._context.policy, cached.account.roles, now - cached.seen
-        if not cached.account.enabled or self._has_expired(cached, now):
-            return None
-        lock_timeout = policy.lock_timeout_microseconds(roles)
-        if cached.locked or (lock_timeout is not None and idle >= lock_timeout):
-            return "locked"
-        if cached.first_password:
-            return "new-password"
-        if policy.requires_second_factor(roles) and not cached.enrolled:
-            return "enrolment"
-        return "open"
-
-    def _has_expired(self, cached: _CachedSession, now: int) -> bool:
-        timeout = self._context.policy.idle_timeout_microseconds(cached.account.roles)
-        return now >= cached.ends or now - cached.seen >= timeout
-
     @transactional
     def _end_expired(self, run: Transaction, session_id: str) -> None:
         """End a session that has expired, so that it stays so if the clock is set back.
@@ -254,15 +235,35 @@ class Sessions:
         Another server may have seen it later than is stored, by the interval of writing that.
         """
         for row in run(f"{_SELECT_SESSION} WHERE s.id = ?", (session_id,)):
-            stored = _parse_cached_session(row)
+            stored = self._parse(row)
             stored.seen += 2 * LAST_SEEN_INTERVAL_MICROSECONDS
-            if self._has_expired(stored, run.now):
+            if stored.has_expired(run.now):
                 run.delete(schema.sessions, id=session_id)
                 publish_access_change(run, stored.account.id, "ended", session_id)
 
     def _read(self, digest: bytes) -> _CachedSession | None:
         rows = self._context.database.query(f"{_SELECT_SESSION} WHERE s.digest = ?", (digest,))
-        return _parse_cached_session(rows[0]) if rows else None
+        return self._parse(rows[0]) if rows else None
+
+    def _parse(self, row: SqlRow) -> _CachedSession:
+        """Parse a row of `_SELECT_SESSION`."""
+        account, policy = parse_account(row[:5]), self._context.policy
+        id_, has_first_password, is_enrolled, created, seen, ends, locked, recovered = row[5:]
+        needs_enrolment = policy.requires_second_factor(account.roles) and not is_enrolled
+        return _CachedSession(
+            account=account,
+            id=id_,
+            created=created,
+            seen=seen,
+            ends=ends,
+            locked=locked,
+            recovered=recovered,
+            idle_timeout=policy.idle_timeout_microseconds(account.roles),
+            lock_timeout=policy.lock_timeout_microseconds(account.roles),
+            unlocked_state=(
+                "new-password" if has_first_password else "enrolment" if needs_enrolment else "open"
+            ),
+        )
 
     def _make_room(self, run: Transaction, account: str) -> None:
         """Delete expired sessions of all accounts, and excess sessions of one account."""
@@ -289,24 +290,38 @@ def end_session_by_token(run: Transaction, token: str) -> None:
 
 @dataclass(slots=True)
 class _CachedSession:
-    """A session as stored, except for `seen`, which is more recent.
+    """A session as stored, except for `seen`, which is more recent, and the policy for its roles.
 
-    `written` is the last-seen time in the database.
+    `unlocked_state` is its state while it is neither locked nor ended. `written` is the last-seen
+    time in the database.
     """
 
     account: Account
     id: str
-    first_password: bool
-    enrolled: bool
     created: int
     seen: int
     ends: int
     locked: bool
     recovered: bool
+    idle_timeout: int
+    lock_timeout: int | None
+    unlocked_state: SessionState
     written: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.written = self.seen
+
+    def state(self, now: int) -> SessionState | None:
+        """Return the state of the session, or None if it has ended."""
+        if not self.account.enabled or self.has_expired(now):
+            return None
+        if self.locked or (self.lock_timeout is not None and now - self.seen >= self.lock_timeout):
+            return "locked"
+        return self.unlocked_state
+
+    def has_expired(self, now: int) -> bool:
+        """Return whether the session has ended by time."""
+        return now >= self.ends or now - self.seen >= self.idle_timeout
 
 
 _SELECT_SESSION: Final = (
@@ -315,11 +330,6 @@ _SELECT_SESSION: Final = (
     " FROM people_sessions s JOIN people_accounts a ON a.id = s.account"
     " LEFT JOIN people_codes c ON c.account = a.id"
 )
-
-
-def _parse_cached_session(row: SqlRow) -> _CachedSession:
-    """Parse a row of `_SELECT_SESSION`, whose columns are in the order of the fields."""
-    return _CachedSession(parse_account(row[:5]), *row[5:])
 
 
 def _to_session(cached: _CachedSession, state: SessionState) -> Session:
