@@ -1,13 +1,15 @@
 """Measure the long tasks of the player's page while a result is shown, on a slowed CPU.
 
 Run it with `make bench-screens` or `python benchmarks/long_tasks.py`. A house deals rounds with
-chips of two players on every box; a real browser shows them on a desk and on a phone, with its CPU
-slowed four times. Every task of the page's main thread, from the close of betting to the payment,
-is taken from the browser's trace. A task that takes longer than 50 ms is a long task.
+chips of two players on every box, at a table with many past results; a real browser shows them on
+a desk and on a phone, with its CPU slowed four times. Every task of the page's main thread, from
+the close of betting to the payment, is taken from the browser's trace. A task that takes longer
+than 50 ms is a long task.
 
 Two figures are printed for each: the time that passed, which includes the time in which other
 programs had the processor, and the CPU time of the thread. On a busy machine only the second one
-counts.
+counts. The parts of the task with the most CPU time are named as the browser's developer tools
+name them: FunctionCall is a script, UpdateLayoutTree the computation of styles.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import argparse
 import json
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +27,28 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # when run as a file, thi
 
 from playwright.sync_api import expect
 from tests.screens.browser import BrowserUser, launch_browser
-from tests.screens.house import House, house_toml
+from tests.screens.house import GAMES, House, Roll, house_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Page
 
-GAMES = {
-    "a": "sg-rws-tai-sai-v6/a",
-    "c": "sg-rws-tai-sai-v6/c",
-    "e": "sg-rws-tai-sai-v6/e",
-    "mat": "triple-dice/mat",
-}
 SIZES = ("desk", "phone")
 ROLL = (1, 4, 5)
 LONG_MS = 50
+CATEGORIES = ["toplevel", "blink.user_timing", "devtools.timeline"]
 TASK = "ThreadControllerImpl::RunTask"
 MARK = "step "
 OWN_BET, OTHER_BET = 1500, 1200
-SETTLE_MS = 2000
+SETTLE_MS = {"call-result": 1800, "collect-losers": 1800, "pay-winners": 2000}
+OTHER_SETTLE_MS = 900
 """How long a step is watched: longer than the animation that it starts."""
+LOADED_MS = 20_000
+"""How long a page is left alone after its first round: the browser cleans up after loading it."""
+PARTS = 3
+PAST_ROUNDS = 120
+"""Rounds before the measured ones, so that the lists and roads of past results are full."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ class Task:
     step: str
     wall: float
     cpu: float
+    parts: Counter[str] = field(default_factory=Counter)
+    """The CPU time of each part, without the parts in it."""
+
+    def count_part(self, name: str, cpu: float, *, within: str) -> None:
+        """Count a part, which belongs no longer to the part around it."""
+        self.parts.update({name: cpu})
+        self.parts.subtract({within: cpu})
 
 
 def main() -> None:
@@ -61,14 +72,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--layout", choices=GAMES, action="append", help="default: a and e")
+    parser.add_argument("--layout", choices=GAMES, action="append", help="default: all")
     parser.add_argument("--size", choices=SIZES, action="append", help="default: both")
     parser.add_argument("--rounds", type=int, default=3, help="rounds for each (default: 3)")
     parser.add_argument("--rate", type=float, default=4, help="how many times slower (default: 4)")
     chosen = parser.parse_args()
-    layouts = chosen.layout or ["a", "e"]
+    layouts = chosen.layout or list(GAMES)
     print(f"tasks over {LONG_MS} ms while a result is shown, CPU slowed {chosen.rate:g} times")
-    print("layout  screen    long  longest  long, CPU  longest, CPU  at")
+    print("layout      screen  long  longest  long, CPU  longest, CPU  at")
     with (
         tempfile.TemporaryDirectory() as folder,
         launch_browser() as browser,
@@ -77,19 +88,43 @@ def main() -> None:
         for layout in layouts:
             house.pass_checks(layout)
             for user in ("player", "player2"):
-                house.buy_in(layout, user, amount=20_000_000)
+                house.buy_in(layout, user, amount=2_000_000)
+            deal_past_rounds(house, layout)
             for size in chosen.size or SIZES:
                 tasks = list(measure(browser, house, layout, size, chosen.rounds, chosen.rate))
                 print_line(layout, size, tasks)
 
 
+def deal_past_rounds(house: House, table: str) -> None:
+    """Deal rounds whose bets are only those that a shooter has to place."""
+    for i in range(PAST_ROUNDS):
+        roll = (i % 6 + 1, i // 6 % 6 + 1, i // 36 + 1)
+        open_betting(house, table, roll)
+        house.deal(table, roll)
+
+
+def open_betting(house: House, table: str, roll: Roll) -> None:
+    """Open betting, and bet for a shooter who has no bet yet."""
+    house.deal(table, roll, until="close-betting")
+    shooter = house.get(f"/api/tables/{table}")["shooter"]
+    if shooter and not shooter["stake"]:
+        place_bet(house, table, "player", "shooter", OWN_BET)
+
+
+def place_bet(house: House, table: str, user: str, box: str, amount: int) -> None:
+    """Place a bet of a user."""
+    house.send(user, table, "PlaceBet", player=house.account_id(user), box=box, amount=amount)
+
+
 def print_line(layout: str, size: str, tasks: list[Task]) -> None:
-    """Print how many tasks were long, the longest, and the step that it belongs to."""
-    wall, cpu = max(task.wall for task in tasks), max(tasks, key=lambda task: task.cpu)
+    """Print how many tasks were long, and of the longest one its step and its largest parts."""
+    wall, longest = max(task.wall for task in tasks), max(tasks, key=lambda task: task.cpu)
     long_wall = sum(task.wall > LONG_MS for task in tasks)
     long_cpu = sum(task.cpu > LONG_MS for task in tasks)
+    parts = ", ".join(f"{name} {ms:.0f}" for name, ms in longest.parts.most_common(PARTS))
     print(
-        f"{layout:8}{size:8}{long_wall:6}{wall:9.0f}{long_cpu:11}{cpu.cpu:14.0f}  {cpu.step}",
+        f"{layout:12}{size:6}{long_wall:6}{wall:9.0f}{long_cpu:11}{longest.cpu:14.0f}"
+        f"  {longest.step} ({parts})",
         flush=True,
     )
 
@@ -102,11 +137,12 @@ def measure(
     page = user.sign_in("player", f"/table/{layout}")
     expect(page.get_by_test_id("phase")).to_be_visible()
     play(house, layout, page)  # the first round loads the parts of the page that it needs
+    page.wait_for_timeout(LOADED_MS)
     throttle = user.context.new_cdp_session(page)
     for _ in range(rounds):
         bet_on_every_box(house, layout, page)
         throttle.send("Emulation.setCPUThrottlingRate", {"rate": rate})
-        browser.start_tracing(page=page, categories=["toplevel", "blink.user_timing"])
+        browser.start_tracing(page=page, categories=CATEGORIES)
         show_result(house, layout, page, marks=True)
         trace = json.loads(browser.stop_tracing())
         throttle.send("Emulation.setCPUThrottlingRate", {"rate": 1})
@@ -122,19 +158,15 @@ def play(house: House, table: str, page: Page) -> None:
 
 def bet_on_every_box(house: House, table: str, page: Page) -> None:
     """Place chips of another player on every box, and of this one on every third."""
-    procedure = house.get(f"/api/tables/{table}/game")["conduct"]
-    house.deal(table, ROLL, until="close-betting")
-    shooter = (procedure.get("shooter") or {}).get("box")
-    for i, box in enumerate(house.get(f"/api/tables/{table}/game")["boxes"]):
-        if box["id"] == shooter:
-            continue
-        bettors = [("player2", OTHER_BET)] + ([("player", OWN_BET)] if i % 3 == 0 else [])
-        for name, amount in bettors:
-            player = house.account_id(name)
-            house.send(name, table, "PlaceBet", player=player, box=box["id"], amount=amount)
+    open_betting(house, table, ROLL)
+    boxes = [box["id"] for box in house.get(f"/api/tables/{table}/game")["boxes"]]
+    for i, box in enumerate(box for box in boxes if box != "shooter"):
+        place_bet(house, table, "player2", box, OTHER_BET)
+        if i % 3 == 0:
+            place_bet(house, table, "player", box, OWN_BET)
     version = str(house.get(f"/api/tables/{table}", "player")["version"])
     expect(page.get_by_test_id("version")).to_have_text(version)
-    page.wait_for_timeout(SETTLE_MS)
+    page.wait_for_timeout(OTHER_SETTLE_MS)
 
 
 def show_result(house: House, table: str, page: Page, *, marks: bool) -> None:
@@ -144,21 +176,31 @@ def show_result(house: House, table: str, page: Page, *, marks: bool) -> None:
         if marks:
             page.evaluate("(name) => performance.mark(name)", MARK + step)
         house.take_step(table, step, ROLL)
-        page.wait_for_timeout(SETTLE_MS)
+        page.wait_for_timeout(SETTLE_MS.get(step, OTHER_SETTLE_MS))
     expect(page.get_by_test_id("net")).to_have_attribute("data-settled", "true")
 
 
-def tasks_in(events: list[dict[str, Any]]) -> Iterator[Task]:
-    """Yield the tasks of the thread that set the marks, each with the step it belongs to."""
+def tasks_in(events: list[dict[str, Any]]) -> list[Task]:
+    """Return the tasks of the thread that set the marks, each with the step it belongs to."""
     marks = sorted((each["ts"], each["name"]) for each in events if each["name"].startswith(MARK))
     thread = next((e["pid"], e["tid"]) for e in events if e["name"].startswith(MARK))
-    for each in events:
-        if each["name"] != TASK or each["ph"] != "X" or (each["pid"], each["tid"]) != thread:
-            continue
+    own = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == thread]
+    tasks: list[Task] = []
+    around: list[dict[str, Any]] = []
+    for each in sorted(own, key=lambda event: (event["ts"], -event["dur"])):
+        while around and around[-1]["ts"] + around[-1]["dur"] <= each["ts"]:
+            around.pop()
         before = [name for at, name in marks if at <= each["ts"]]
-        if before:
-            step = before[-1].removeprefix(MARK)
-            yield Task(step, each["dur"] / 1000, each.get("tdur", each["dur"]) / 1000)
+        cpu = each.get("tdur", each["dur"]) / 1000
+        if around:
+            tasks[-1].count_part(each["name"], cpu, within=around[-1]["name"])
+        elif each["name"] == TASK and before:
+            task = Task(before[-1].removeprefix(MARK), each["dur"] / 1000, cpu)
+            tasks.append(task)
+        else:
+            continue
+        around.append(each)
+    return tasks
 
 
 if __name__ == "__main__":

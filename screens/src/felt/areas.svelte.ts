@@ -9,8 +9,10 @@ import type { Pile } from "./felt.ts";
 
 const NONE: readonly Pile[] = [];
 
-/** How many areas change in one frame. */
-export const AT_ONCE = 5;
+/** How much changes in one frame: an area with other chips, whose label is laid out anew, counts as two lamps. */
+export const MOST_CHANGED = 4;
+const CHIPS_COST = 2;
+const LAMP_COST = 1;
 
 export class AreaState {
   readonly area: Area;
@@ -31,6 +33,7 @@ interface Change {
   description: string;
   /** Whether it lights a lamp or concerns the player's own chips. */
   first: boolean;
+  cost: number;
 }
 
 export class FeltState {
@@ -45,23 +48,26 @@ export class FeltState {
 
   /**
    * Show piles, lamps and descriptions, these in the order of the areas. The first time everything is shown at once,
-   * and always to a user who wants less motion; otherwise lamps and the player's own chips come first.
+   * and always to a user who wants less motion; otherwise lamps and the player's own chips come first. More than fits
+   * into one frame begins in the next one, because this one draws what the same event changes elsewhere on the page.
    */
   show(piles: readonly Pile[], lit: ReadonlySet<string>, descriptions: readonly string[]): void {
     const found = byArea(piles);
-    this.waiting = this.areas
-      .map((state, i) => {
-        const after = found.get(state.area.id) ?? NONE;
-        const isLit = lit.has(state.area.id);
-        const first = isLit !== state.lit || ownState(after) !== ownState(state.piles);
-        return { state, piles: after, lit: isLit, description: descriptions[i] ?? "", first };
-      })
-      .filter(isChange)
-      .sort((a, b) => Number(b.first) - Number(a.first));
+    this.waiting = [];
+    for (const [i, state] of this.areas.entries()) {
+      const { id } = state.area;
+      const change = changeOf(state, found.get(id) ?? NONE, lit.has(id), descriptions[i] ?? "");
+      if (change) this.waiting.push(change);
+    }
+    this.waiting.sort((a, b) => Number(b.first) - Number(a.first));
     if (!this.isShown || isStill()) {
       this.isShown = true;
-      this.apply(this.waiting.length);
-    } else if (!this.frame) this.showNext();
+      this.apply(Infinity);
+    } else if (!this.frame) {
+      const isLarge = this.waiting.reduce((sum, { cost }) => sum + cost, 0) > MOST_CHANGED;
+      if (isLarge) this.inFrame(() => this.inFrame(() => this.showNext()));
+      else this.showNext();
+    }
   }
 
   /** Stop showing what waits. */
@@ -71,24 +77,37 @@ export class FeltState {
 
   private showNext(): void {
     if (!this.waiting.length) return;
-    this.apply(AT_ONCE);
+    this.apply(MOST_CHANGED);
+    this.inFrame(() => this.showNext());
+  }
+
+  private inFrame(show: () => void): void {
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      this.showNext();
+      show();
     });
   }
 
   private apply(most: number): void {
-    for (const { state, piles, lit, description } of this.waiting.splice(0, most)) {
-      if (!areSame(state.piles, piles)) state.piles = piles;
+    let left = most;
+    while (this.waiting.length && left >= this.waiting[0]!.cost) {
+      const { state, piles, lit, description, cost } = this.waiting.shift()!;
+      left -= cost;
+      state.piles = piles;
       state.lit = lit;
       state.description = description;
     }
   }
 }
 
-const isChange = ({ state, piles, lit, description }: Change): boolean =>
-  state.lit !== lit || state.description !== description || !areSame(state.piles, piles);
+/** Return what changes at an area; null if nothing does. */
+function changeOf(state: AreaState, piles: readonly Pile[], lit: boolean, description: string): Change | null {
+  const isSame = areSame(state.piles, piles);
+  if (isSame && state.lit === lit && state.description === description) return null;
+  const first = state.lit !== lit || ownState(piles) !== ownState(state.piles);
+  const [shown, cost] = isSame ? [state.piles, LAMP_COST] : [piles, CHIPS_COST];
+  return { state, piles: shown, lit, description, first, cost };
+}
 
 const ownState = (piles: readonly Pile[]): string => piles.find(({ state }) => state !== "others")?.state ?? "";
 

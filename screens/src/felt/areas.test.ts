@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { AT_ONCE, FeltState } from "./areas.svelte.ts";
+import { FeltState, MOST_CHANGED } from "./areas.svelte.ts";
 import type { Pile } from "./felt.ts";
 
 const NO_LIGHTS: ReadonlySet<string> = new Set();
@@ -34,7 +34,8 @@ test("areas whose piles do not change keep their list, so that they are not draw
 });
 
 test("a frame changes few areas, lamps and the player's own chips first", () => {
-  const ids = Array.from({ length: 3 * AT_ONCE }, (_, i) => `box${i}`);
+  const inFrame = MOST_CHANGED / 2; // chips count twice
+  const ids = Array.from({ length: 3 * inFrame }, (_, i) => `box${i}`);
   const table = felt(...ids);
   table.show(
     ids.map((id) => pile(id, 100, "others")),
@@ -45,17 +46,40 @@ test("a frame changes few areas, lamps and the player's own chips first", () => 
   expect(full()).toBe(ids.length); // a page that opens shows everything at once
 
   table.show([pile(ids.at(-1)!, 100, "won")], new Set([ids.at(-2)!]), []);
-  expect(full()).toBe(ids.length - AT_ONCE + 1);
+  nextFrame(); // it draws the rest of the page
+  expect(full()).toBe(ids.length);
+  nextFrame();
+  expect(full()).toBe(ids.length - inFrame + 1);
   expect(table.areas.at(-1)!.piles).toEqual([pile(ids.at(-1)!, 100, "won")]);
   expect(table.areas.at(-2)!.lit).toBe(true);
   nextFrame();
-  expect(full()).toBe(ids.length - 2 * AT_ONCE + 1);
+  expect(full()).toBe(ids.length - 2 * inFrame + 1);
   nextFrame();
   expect(full()).toBe(1);
 });
 
+test("a frame lights twice as many lamps as it changes piles", () => {
+  const ids = Array.from({ length: 2 * MOST_CHANGED }, (_, i) => `box${i}`);
+  const table = felt(...ids);
+  const lit = () => table.areas.filter((area) => area.lit).length;
+  table.show([], NO_LIGHTS, []);
+  table.show([], new Set(ids), []);
+  nextFrame();
+  nextFrame();
+  expect(lit()).toBe(MOST_CHANGED);
+  nextFrame();
+  expect(lit()).toBe(ids.length);
+});
+
+test("what fits into a frame is shown at once", () => {
+  const table = felt("big", "small");
+  table.show([], NO_LIGHTS, []);
+  table.show([pile("big", 100, "pending")], NO_LIGHTS, []);
+  expect(table.areas[0]!.piles).toHaveLength(1);
+});
+
 test("what is shown while areas wait replaces them", () => {
-  const ids = Array.from({ length: 2 * AT_ONCE }, (_, i) => `box${i}`);
+  const ids = Array.from({ length: MOST_CHANGED }, (_, i) => `box${i}`);
   const table = felt(...ids);
   table.show([], NO_LIGHTS, []);
   table.show(

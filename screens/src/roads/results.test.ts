@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../api/schema.d.ts";
 import type { Roll } from "../lib/dice.ts";
-import { fates, linesOf, rolls, tally, withCalled, withHeard } from "./results.ts";
+import { fates, fromColumn, linesOf, rolls, tally, withCalled, withHeard } from "./results.ts";
 
 describe("the rounds that stand", () => {
   test("are those that were neither void nor reversed", () => {
@@ -32,6 +32,26 @@ describe("the rounds that stand", () => {
       { round: 1, what: "reversed" },
     ]);
     expect(found.map(({ fate }) => fate)).toEqual(["result", "reversed"]);
+  });
+});
+
+describe("the lines of a full list", () => {
+  const lines = (first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, i) => ({ round: first + i, what: "result" }));
+
+  test.each([
+    [1, 1],
+    [2, 7],
+    [7, 7],
+    [8, 13],
+  ])("from round %i on begin with round %i, the first of a column", (first, begins) => {
+    expect(fromColumn(lines(first, 110)).map(({ round }) => round)).toEqual(
+      lines(begins, 110).map(({ round }) => round),
+    );
+  });
+
+  test("are all there if no column begins in them", () => {
+    expect(fromColumn(lines(2, 6))).toHaveLength(5);
   });
 });
 

@@ -1,8 +1,9 @@
 // Reduce the result lines of a table to the valid rounds, and count their dice. Pure.
 
-import type { Event, RoundView } from "../api/schema.d.ts";
+import type { Event } from "../api/schema.d.ts";
 import type { Roll } from "../lib/dice.ts";
 import { total } from "../lib/dice.ts";
+import { ROWS } from "./roads.ts";
 
 /** A line of the results: a result, a void round, or a later reversal. */
 export interface Line {
@@ -35,6 +36,15 @@ export function withHeard(read: readonly Line[], heard: readonly Line[]): Line[]
   return [...read, ...heard.filter((line) => (line.at ?? 0) >= newest && !known.has(key(line)))];
 }
 
+/**
+ * Leave out the oldest lines before a round with which a column of the bead plate begins. Each bead then keeps its
+ * place when the oldest line is dropped for a new one.
+ */
+export function fromColumn<T extends Line>(lines: readonly T[]): readonly T[] {
+  const first = lines.findIndex(({ round }) => round % ROWS === 1);
+  return first > 0 ? lines.slice(first) : lines;
+}
+
 /** The final state of a round. */
 export interface Fate {
   round: number;
@@ -54,8 +64,14 @@ export function fates(lines: readonly Line[]): Fate[] {
   return found;
 }
 
+/** A round and its roll, once it is called. */
+export interface Called {
+  readonly number: number;
+  readonly called: Roll | null;
+}
+
 /** Add the round that is being settled: its result counts from the call on, not from the payment. */
-export function withCalled(past: readonly Fate[], round: Pick<RoundView, "number" | "called"> | null): readonly Fate[] {
+export function withCalled(past: readonly Fate[], round: Called | null): readonly Fate[] {
   if (!round?.called) return past;
   return [...past, { round: round.number, roll: round.called, fate: "result" }];
 }

@@ -9,6 +9,8 @@ const FALLS_MS = [100, 280, 460] as const;
 /** From the start of a fall to the impact, and to rest; `Tumbler.svelte` has the animation. */
 const IMPACT_MS = 190;
 const REST_MS = 340;
+/** From the rest of the dice to the lists of past results, which are drawn when the lamps and the net are. */
+const LIST_MS = 150;
 const TUMBLE_MS = 800;
 
 export class Reveal {
@@ -16,6 +18,8 @@ export class Reveal {
   dice = $state(3);
   /** Whether the dice rest, so that what follows from them may be shown. */
   over = $state(true);
+  /** Whether the result is among the past results. */
+  listed = $state(true);
   tumbling = $state(false);
   private timers: ReturnType<typeof setTimeout>[] = [];
 
@@ -37,6 +41,7 @@ export class Reveal {
     }
     this.dice = 0;
     this.over = false;
+    this.listed = false;
     for (const [i, ms] of FALLS_MS.entries()) {
       this.after(ms, () => (this.dice = i + 1));
       this.after(ms + IMPACT_MS, land);
@@ -44,6 +49,7 @@ export class Reveal {
     this.after(FALLS_MS.at(-1)! + REST_MS, () => {
       this.over = true;
       this.after(0, then); // the boxes light first
+      this.after(LIST_MS, () => (this.listed = true));
     });
   }
 
@@ -54,6 +60,7 @@ export class Reveal {
     this.tumbling = false;
     this.dice = 3;
     this.over = true;
+    this.listed = true;
   }
 
   private after(ms: number, what: () => void): void {
