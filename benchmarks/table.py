@@ -42,6 +42,9 @@ DEALER = Actor(id="dealer", role="dealer")
 SUPERVISOR = Actor(id="supervisor", role="supervisor")
 MANAGER = Actor(id="manager", role="pit-manager")
 RACK = {"5": 10**9, "25": 10**9, "100": 10**9}
+MIXED_STACK = {"5": 200, "25": 120, "100": 60}
+LARGE_STACK = {"100": 100}
+"""A stack with which the first bet of a player needs change."""
 
 
 def ask(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, ...]:
@@ -52,8 +55,9 @@ def ask(game: Game, state: TableState, command: AnyCommand) -> tuple[AnyEvent, .
     return events
 
 
-def full_table(game: Game, rack: dict[str, int] | None = None) -> TableState:
-    """Return a table with its players seated and betting open; with a rack it deals in chips."""
+def full_table(game: Game, stack: dict[str, int] | None = None) -> TableState:
+    """Return a table with its players seated and betting open; with a stack it deals in chips."""
+    rack = RACK if stack else None
     state = TableState()
     opening = commands.OpenTable(
         by=SUPERVISOR,
@@ -69,8 +73,8 @@ def full_table(game: Game, rack: dict[str, int] | None = None) -> TableState:
     ask(game, state, opening)
     for i in range(PLAYERS):
         by = Actor(id=f"p{i}", role="player")
-        mixed = {"5": 200, "25": 120, "100": 60} if rack else msgspec.UNSET
-        ask(game, state, commands.BuyIn(by=by, player=by.id, amount=10_000, counts=mixed))
+        counts = stack or msgspec.UNSET
+        ask(game, state, commands.BuyIn(by=by, player=by.id, amount=10_000, counts=counts))
     ask(game, state, commands.OpenBetting(by=DEALER))
     return state
 
@@ -153,12 +157,14 @@ def main() -> None:
         print(
             f"one more bet at {live:>7} live bets {cost:8.1f} us   {cost / first:5.2f} x the first"
         )
-    amounts, chips = full_table(game), full_table(game, RACK)
-    costs = [
-        (time_bets(game, amounts, i), time_bets(game, chips, i)) for i in range(0, 20_000, MORE)
-    ]
-    ratio = median(in_chips / in_amounts for in_amounts, in_chips in costs)
-    print(f"one more bet at a table that deals in chips {ratio:14.2f} x one in amounts")
+    for stack, description in ((MIXED_STACK, "in chips"), (LARGE_STACK, "in chips with change")):
+        amounts, chips = full_table(game), full_table(game, stack)
+        costs = [
+            (time_bets(game, amounts, i), time_bets(game, chips, i))
+            for i in range(0, PLAYERS, MORE)
+        ]
+        ratio = median(in_chips / in_amounts for in_amounts, in_chips in costs)
+        print(f"one more bet {description:24} {ratio:20.2f} x one in amounts")
     settled, posted, reference = time_settlement(game, state)
     print(f"\nsettling {placed} bets {settled:8.1f} ms  {settled / reference:7.1f} x numpy")
     print(f"posting them        {posted:8.1f} ms  {posted / reference:7.1f} x numpy")

@@ -9,7 +9,7 @@ from typing import Final
 
 import grimp
 import pytest
-from tools.metrics import LEGS, repeated_classes, walk_of_a_bet
+from tools.metrics import LEGS, posting_places, repeated_classes, walk_of_a_bet
 
 ROOT: Final = Path(__file__).parents[1]
 WALK: Final = walk_of_a_bet(ROOT)
@@ -56,6 +56,12 @@ def test_every_module_of_the_walk_of_a_bet_exists(step: str) -> None:
     assert path.is_file()
 
 
+def test_one_module_knows_the_amounts_that_an_event_moves() -> None:
+    places = posting_places(sorted((ROOT / "src").rglob("*.py")))
+
+    assert {event for event, count in places.items() if count > 1} == set()
+
+
 def test_modules_before_the_acknowledgement_are_imported_by_an_earlier_step() -> None:
     steps = python_steps(WALK[0])
     unreached = [
@@ -97,7 +103,7 @@ def test_class_names_are_unique() -> None:
 CONNECTS_TO_SQLITE: Final = frozenset(
     {
         "db/sqlite.py",  # the only one that writes to the file of a house
-        "db/sqlite_reading.py",
+        "db/sqlite_read_only.py",
         "house/backup/create.py",  # reads its own copy
         "log/stores/memory.py",
         "log/stores/sqlite_rows.py",  # reads, and keeps others from committing meanwhile

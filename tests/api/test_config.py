@@ -90,6 +90,48 @@ def test_invalid_setting_is_reported_with_its_key(
     assert str(refused.value).startswith("house.toml: ")
 
 
+NEW_ZEALAND = 'game = "nz-tai-sai-2008/1"'
+SINGAPORE = 'game = "sg-rws-tai-sai-v6/a"\nreadings = { pro-rata = "absorb" }'
+
+
+@pytest.mark.parametrize(
+    ("game", "float_", "rack", "problem"),
+    [
+        (SINGAPORE, "", '{ "5" = 100 }', "`rack` has chips of 5, but `chips` are 500, 2500, 10000"),
+        (SINGAPORE, "", "{ 0500 = 100 }", "`rack` has chips of 0500, but `chips` are 500"),
+        (SINGAPORE, "", "{ red = 10 }", "this game has no chips without a value"),
+        (SINGAPORE, "float = 50_500", "{ 500 = 100 }", "50500 is not the value of `rack`, 50000"),
+        (SINGAPORE, "", "{ 500 = -1 }", "tables.pit-1.rack"),
+        (SINGAPORE, "", "{ 500 = 1.5 }", "tables.pit-1.rack"),
+        (SINGAPORE, "", "{}", "neither a `float` nor a `rack`"),
+        (NEW_ZEALAND, "dealt_by_house = {}", "{ 500 = 100 }", "the house deals this table"),
+    ],
+)
+def test_rack_that_does_not_fit_its_table_is_reported(
+    game: str, float_: str, rack: str, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RulebookError) as refused:
+        load_text(tmp_path, racked_file(game, rack, float_))
+    assert problem in str(refused.value)
+    assert "tables.pit-1" in str(refused.value)
+
+
+@pytest.mark.parametrize("float_", ["", "float = 300_000"])
+def test_rack_is_the_float_and_may_have_the_colours_of_its_game(
+    float_: str, tmp_path: Path
+) -> None:
+    rack = "{ 500 = 100, 2500 = 100, red = 40 }"
+    house = load_text(tmp_path, racked_file(NEW_ZEALAND, rack, float_))
+    table = house.tables["pit-1"]
+    assert (table.rack, table.float_amount) == ({"500": 100, "2500": 100, "red": 40}, 300_000)
+
+
+def racked_file(game: str, rack: str, more: str) -> str:
+    """Return the house file with a rack instead of the float of its first table."""
+    text = HOUSE_FILE.replace(SINGAPORE, game).replace(", only = { triple = [500, 20000] }", "")
+    return text.replace("float = 50_000_000", f"rack = {rack}\n{more}")
+
+
 @pytest.mark.parametrize("field", msgspec.structs.fields(HouseAmounts), ids=lambda each: each.name)
 def test_house_file_can_only_lower_an_amount(
     field: msgspec.structs.FieldInfo, tmp_path: Path

@@ -12,6 +12,7 @@ from threedice import load
 from threedice.api.auth.audiences import event_for_player
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
+from threedice.house.variances import CountPolicy
 from threedice.table.commands import Actor
 from threedice.table.events import LosersCollected, RackCounted
 from threedice.table.limits import uniform_limits
@@ -171,3 +172,150 @@ async def test_players_see_neither_the_rack_nor_the_chips_of_others(house: House
     seen = event_for_player(lost, "ann")
     assert seen is not None
     assert seen.chip_moves == moves[:1]
+
+
+# --- the rack of the house file -----------------------------------------------------------------
+
+
+async def plan_rack(house: HouseApp, **changes: Any) -> None:
+    """Set up a table of the house file with a rack that the cage issues; it is closed."""
+    table = msgspec.structs.replace(
+        house.context.config.tables["1"],
+        **{"game": GAME, "chips": [5, 25, 100], "float": None, "rack": RACK, **changes},
+    )
+    house.context.config = msgspec.structs.replace(house.context.config, tables={"1": table})
+    await set_up(house)
+
+
+async def test_first_opener_is_compared_with_the_rack_of_the_house_file(house: HouseApp) -> None:
+    await plan_rack(house)
+    short = RACK | {"25": 99}
+    shown = await house.get("supervisor", "/api/tables/1/rack")
+    assert (shown["planned"]["chips"], shown["planned"]["mode"]) == ([5, 25, 100], "refuse")
+    assert "rack" not in shown["planned"]
+
+    await agree(house, opening(rack=short, float_amount=VALUE - 25))
+
+    (slip,) = (await house.get("supervisor", "/api/tables/1/counts"))["slips"]
+    assert (slip["counts"], slip["expected"], slip["variance"]) == (short, RACK, {"25": -1})
+    assert [each["slip"] for each in await variances_for(house, "pit-manager")] == [1]
+    shown = await house.get("supervisor", "/api/tables/1/rack")
+    assert (shown["rack"], shown["planned"]) == (short, None)
+
+
+async def test_last_closer_counts_more_than_the_house_file(house: HouseApp) -> None:
+    await plan_rack(house)
+    await agree(house, opening())
+    left = RACK | {"5": 90}
+    await agree(house, {"type": "CloseTable", "counted": left})
+    assert (await house.get("supervisor", "/api/tables/1/rack"))["planned"] is None
+
+    _, opener = await agree(house, opening(rack=left, float_amount=VALUE - 50))
+
+    assert (opener["counted"], opener["expected"]) == (left, left)
+
+
+async def test_other_chips_than_those_of_the_house_file_have_no_issued_rack(
+    house: HouseApp,
+) -> None:
+    await plan_rack(house, rack={"5": 100}, chips=[5, 50])
+    _, opener = await agree(house, opening())
+    assert opener["expected"] == RACK
+
+
+async def test_table_with_a_rack_in_the_house_file_opens_in_amounts_only_with_two_people(
+    house: HouseApp,
+) -> None:
+    await plan_rack(house)
+    planned = (await house.get("supervisor", "/api/tables/1/rack"))["planned"]
+    amounts = opening(mode=planned["mode"], limits=planned["limits"])
+    del amounts["rack"]
+    assert problem_code(await house.send("supervisor", amounts)) == "door/second-person"
+
+
+async def test_people_do_not_say_what_the_cage_issued(house: HouseApp) -> None:
+    await plan_rack(house)
+    for answer in (
+        await house.send("supervisor", opening(issued=RACK)),
+        await house.request("supervisor", opening(issued=RACK)),
+    ):
+        assert (answer.status_code, problem_code(answer)) == (422, "door/form")
+
+
+# --- variances ----------------------------------------------------------------------------------
+
+SHORT = {"type": "CountRack", "counted": {"5": 100, "25": 99, "100": 48}, "note": "18:00"}
+
+
+async def variances_for(house: HouseApp, who: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = await house.get(who, "/api/variances")
+    return found
+
+
+async def test_variance_waits_for_each_person_whose_role_the_house_informs(house: HouseApp) -> None:
+    await open_with_player(house)
+    await agree(house, SHORT)
+
+    (notice,) = await variances_for(house, "pit-manager")
+    assert (notice["table"], notice["slip"], notice["kind"]) == ("1", 2, "shift")
+    assert (notice["chips"], notice["value"], notice["currency"]) == ({"25": -1}, -25, "SGD")
+    assert await variances_for(house, "supervisor") == []
+
+    acknowledged = await house.send("pit-manager", {"type": "AcknowledgeVariance", "slip": 2})
+    assert acknowledged.status_code == 200, acknowledged.text
+    assert await variances_for(house, "pit-manager") == []
+    assert await variances_for(house, "shift-manager") == [notice]
+    slip = (await house.get("supervisor", "/api/tables/1/counts"))["slips"][1]
+    (person,) = slip["acknowledged"]
+    assert (person["by"]["id"], person["by"]["role"]) == (house.id("pit-manager"), "pit-manager")
+    assert (person["name"], person["at"] >= slip["at"]) == ("pit-manager-name", True)
+
+
+async def test_variance_within_the_tolerance_informs_nobody(house: HouseApp) -> None:
+    policy = CountPolicy(tolerance=25)
+    house.context.config = msgspec.structs.replace(house.context.config, counts=policy)
+    await open_with_player(house)
+    await agree(house, SHORT)
+    assert await variances_for(house, "pit-manager") == []
+
+
+async def test_house_may_inform_supervisors_of_the_tables_where_they_work(house: HouseApp) -> None:
+    policy = CountPolicy(tell=("supervisor",))
+    house.context.config = msgspec.structs.replace(house.context.config, counts=policy)
+    await open_with_player(house)
+    await agree(house, SHORT)
+    house.add_account("other supervisor", "supervisor")
+    assert len(await variances_for(house, "supervisor")) == 1
+    assert await variances_for(house, "pit-manager") == []
+    assert await variances_for(house, "other supervisor") == []
+
+
+async def test_new_staff_are_not_informed_of_variances_before_their_time(house: HouseApp) -> None:
+    await open_with_player(house)
+    await agree(house, SHORT)
+    house.add_account("new manager", "pit-manager")
+    assert await variances_for(house, "new manager") == []
+    await agree(house, SHORT | {"counted": {"5": 99, "25": 99, "100": 48}})
+    assert [each["slip"] for each in await variances_for(house, "new manager")] == [3]
+
+
+async def test_drop_that_is_short_is_a_variance_of_its_closing(house: HouseApp) -> None:
+    await open_with_player(house)
+    await agree(house, {"type": "CloseTable", "counted": {"5": 100, "25": 100, "100": 48}})
+    await agree(house, {"type": "CountDrop", "closing": 1, "notes": {"50": 3}})
+    (notice,) = await variances_for(house, "shift-manager")
+    assert (notice["kind"], notice["closing"], notice["chips"]) == ("drop", 1, {})
+    assert notice["value"] == -50
+
+
+async def test_dealers_acknowledge_nothing_and_an_exact_count_needs_no_acknowledgement(
+    house: HouseApp,
+) -> None:
+    await open_with_player(house)
+    await agree(house, SHORT)
+    command = {"type": "AcknowledgeVariance", "slip": 2}
+    assert problem_code(await house.send("dealer", command)) == "door/role"
+    assert (await house.client("dealer").get("/api/variances")).status_code == 403
+    assert problem_code(await house.send("pit-manager", command | {"slip": 1})) == (
+        "floor/no-variance"
+    )

@@ -123,7 +123,7 @@ def test_simulated_players_keep_a_table_in_play(name: str) -> None:
         house_table,
         commands.OpenTable(
             by=CONSOLE_ACTOR, table=name, currency="XTS", mode=table.mode, chips=table.chips,
-            float_amount=table.float, limits=configured_limits(table, game),
+            float_amount=table.float_amount, limits=configured_limits(table, game),
         ),
         counts,
     )  # fmt: skip

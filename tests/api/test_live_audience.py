@@ -179,7 +179,7 @@ def enrich_others(event: table_events.AnyEvent, viewer: str, more: int) -> table
         ):
             if event.player != viewer:
                 return msgspec.structs.replace(event, amount=event.amount + more)
-        case table_events.WinnersPaid():
+        case table_events.AreaPaid() | table_events.WinnersPaid():
             paid = [
                 (spot, who, stake, won + (more if who != viewer else 0))
                 for spot, who, stake, won in event.bets
@@ -207,7 +207,7 @@ def test_player_events_together_cover_every_bet_paid(
             assert player.encode() in msgspec.json.encode(seen)
         assert player_events(event, (PLAYERS[0],)).keys() <= {PLAYERS[0]}
         assert player_events(event, PLAYERS) == player_events(event)
-        if isinstance(event, table_events.WinnersPaid):
+        if isinstance(event, table_events.AreaPaid | table_events.WinnersPaid):
             shares = [bet for seen in player_events(event).values() for bet in bets_of(seen)]
             assert sorted(shares) == sorted(event.bets)
 

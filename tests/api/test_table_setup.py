@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from tests.api.live_server import HOUSE_CONFIG, TABLE
-from tests.house.house_driver import SUPERVISOR, People
+from tests.house.house_driver import MANAGER, SUPERVISOR, People
 from tests.house.intruder import Intruder
-from threedice.api.config import HouseConfig, HousePolicies, TableLimitsConfig
+from threedice.api.config import HouseConfig, HousePolicies, TableLimitsConfig, configured_table
 from threedice.api.server import CONSOLE_ACTOR, identity_policy, set_up_tables
 from threedice.errors import InvariantBroken, OperatingFailure, TamperedData
 from threedice.house import CommandHandler
@@ -98,6 +98,52 @@ async def test_servers_with_different_house_files_are_refused(handler: CommandHa
     await handler.handle(other, table="elsewhere", account=CONSOLE, key=key)
     with pytest.raises(OperatingFailure, match="same house file"):
         await set_up_tables(handler, HOUSE_CONFIG)
+
+
+RACK = {"5": 100, "25": 40, "100": 20}
+RACKED = change_table(chips=[5, 25, 100], rack=RACK, float=None)
+
+
+async def test_table_with_a_rack_is_set_up_and_waits_for_two_people_to_count_it(
+    handler: CommandHandler,
+) -> None:
+    for _ in range(2):
+        (notice,) = await set_up_tables(handler, RACKED)
+        assert notice == f"table {TABLE} waits for two people to count its rack and open it"
+    house_table = await handler.table(TABLE)
+    assert (house_table.game, house_table.table.open) == ("sg-rws-tai-sai-v6/a", False)
+
+
+def first_opening(**changes: object) -> commands.OpenTable:
+    """Open the table with its rack as the house file has it."""
+    opening = configured_table(RACKED, TABLE, SUPERVISOR).opening
+    return msgspec.structs.replace(opening, approved_by=MANAGER, issued=RACK, **changes)
+
+
+async def test_open_table_keeps_its_rack_whatever_the_house_file_says_on_restart(
+    handler: CommandHandler,
+) -> None:
+    await set_up_tables(handler, RACKED)
+    await People(handler, TABLE).send(first_opening())
+    before = handler.store.head(f"table/{TABLE}")
+    assert await set_up_tables(handler, RACKED) == []
+    other = change_table(chips=[5, 25, 100], rack={"5": 1}, float=None)
+    assert await set_up_tables(handler, other) == []
+    assert handler.store.head(f"table/{TABLE}") == before
+
+
+async def test_notice_names_a_table_that_does_not_deal_as_the_house_file_says(
+    handler: CommandHandler,
+) -> None:
+    amounts = change_table(chips=[5, 25, 100])
+    await set_up_tables(handler, amounts)
+    (notice,) = await set_up_tables(handler, RACKED)
+    assert notice == f"table {TABLE} deals in amounts, unlike the house file"
+    people = People(handler, TABLE)
+    await people.send(commands.CloseTable(by=SUPERVISOR))
+    await people.send(first_opening())
+    (notice,) = await set_up_tables(handler, amounts)
+    assert notice == f"table {TABLE} deals in chips, unlike the house file"
 
 
 DAMAGES = {

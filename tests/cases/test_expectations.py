@@ -262,3 +262,34 @@ def test_difference_in_lamps_lists_their_names() -> None:
     (difference,) = differences("dark lamps: small, big")
 
     assert difference.endswith("dark lamps: none, expected big, small")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("amn holds nothing", "no player in this case 'amn'; did you mean ann?"),
+        ("amn's pile on big is nothing", "no player in this case 'amn'; did you mean ann?"),
+        ("ann's pile on bgi is nothing", "there is no box bgi on this layout"),
+        ("ann holds 3x25 4x25", "'3x25 4x25' counts the chips 25 twice"),
+        ("supervisor counts the rack as 4x25 10x25 with pit-manager",
+         "'4x25 10x25' counts the chips 25 twice"),
+    ],
+)  # fmt: skip
+def test_slip_in_a_line_about_chips_is_an_error(line: str, problem: str) -> None:
+    case = Case("c", CLAUSES[NEW_ZEALAND], NEW_ZEALAND, [line], players={"ann": 500},
+                rack={"25": 40})  # fmt: skip
+
+    assert problem in " ".join(run_case(case).differences)
+
+
+@pytest.mark.parametrize("line", ["ann holds nothing", "the rack holds nothing"])
+def test_expectation_of_chips_at_a_table_that_deals_in_amounts_fails(line: str) -> None:
+    assert "the table deals in amounts" in " ".join(differences(line))
+
+
+@pytest.mark.parametrize(
+    "part", ["of ann of bob", "knowing 6 knowing 5", "affecting 1 affecting 2",
+             "with supervisor with pit-manager"],
+)  # fmt: skip
+def test_report_that_repeats_a_part_is_no_line_of_a_case(part: str) -> None:
+    assert "is not a line of a case" in " ".join(differences(f"dealer reports interruption {part}"))

@@ -75,7 +75,7 @@ def test_doctor_lists_what_to_know_about_a_house_that_is_well(
     assert "monday.backup" in found["last backup"][1]
     assert "2 administrators (0 with a second factor)" in found["people"][1]
     assert f"{house}/house.sqlite.state/keys/signing.pem, id " in found["signing key"][1]
-    assert "2 tables" in found["house file"][1]
+    assert "3 tables" in found["house file"][1]
     text = run("doctor", *healthy)
     assert text.code == result.code
     assert len(text.out.splitlines()) >= len(found)

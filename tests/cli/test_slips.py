@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.house_driver import MANAGER, SUPERVISOR, People
 from threedice import load
-from threedice.house.commands import EstablishTable
+from threedice.house.commands import AcknowledgeVariance, EstablishTable
 from threedice.house.house import House
 from threedice.table import commands
 from threedice.table.limits import uniform_limits
@@ -46,6 +46,7 @@ async def count_chips(url: str) -> None:
             "fill 10x25 with shift-manager",
             "supervisor counts the rack as 100x5 109x25 with shift-manager: end of the shift",
         )
+        await people.send(AcknowledgeVariance(by=MANAGER, slip=3))
 
 
 @pytest.mark.usefixtures("house")
@@ -69,6 +70,8 @@ def test_slips_are_listed_shown_chip_by_chip_and_printed(
     text = page.read_text(encoding="utf-8")
     assert "Shift count, slip 3 of table three" in text
     assert "<td>-1</td>" in text
+    assert as_json[2]["acknowledged"][0]["by"]["id"] == MANAGER.id
+    assert "Variance acknowledged" in text
 
 
 def test_slips_that_do_not_exist_and_pages_of_all_slips_are_refused(

@@ -99,7 +99,7 @@ def _decided_stakes(game: Game, event: AnyEvent) -> tuple[int, list[tuple[str, i
         case table_events.LosersCollected():
             lost = [(box_of(spot), amount) for spot, _, amount in event.bets]
             return sum(amount for _, amount in lost), lost
-        case table_events.WinnersPaid():
+        case table_events.AreaPaid() | table_events.WinnersPaid():
             won = [(box_of(spot), stake) for spot, _, stake, _ in event.bets]
             return -sum(winnings for *_, winnings in event.bets), won
         case table_events.ShooterWon() if shooter:

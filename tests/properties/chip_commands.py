@@ -83,7 +83,7 @@ class ChipCommands(LikelyCommands):
             return commands.CloseTable(
                 by=supervisor, counted=self.counted_rack(), approved_by=second
             )
-        if state.uncounted_drops and random.random() < 0.4:
+        if state.uncounted_drops and random.random() < 0.7:
             return self.count_drop()
         makers: list[Callable[[], AnyCommand]] = [
             lambda: commands.CountRack(
@@ -125,7 +125,7 @@ class ChipCommands(LikelyCommands):
     def count_drop(self) -> AnyCommand:
         return commands.CountDrop(
             by=self.actor("supervisor"),
-            closing=self.random.choice([*self.state.uncounted_drops, 99]),
+            closing=self.random.choice([*self.state.uncounted_drops] * 3 + [99]),
             notes=self.random.choice([{"500": 3}, {"500": 3, "note": 1}]),
             approved_by=self.actor("pit-manager"),
         )

@@ -94,6 +94,7 @@ class CommandGenerator(EquipmentCommands):
             lambda: commands.PressEnter(by=dealer),
             lambda: commands.Illuminate(by=dealer),
             lambda: commands.CollectLosers(by=dealer),
+            lambda: commands.PayArea(by=dealer, box=box, area=self.area(box)),
             lambda: commands.PayWinners(by=dealer),
             self.report,
             self.report,

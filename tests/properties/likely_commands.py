@@ -8,6 +8,7 @@ from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import StakeRange, TableLimits, box_of, uniform_limits
 from threedice.table.rules import optional_steps, remaining_steps
+from threedice.table.settlement import winning_odds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,7 @@ class LikelyCommands:
             "enter-result": lambda: self.enter(current),
             "illuminate": lambda: self.light(current),
             "collect-losers": lambda: commands.CollectLosers(by=by),
-            "pay-winners": lambda: commands.PayWinners(by=by),
+            "pay-winners": self.pay,
         }
         return makers[step]()
 
@@ -180,6 +181,20 @@ class LikelyCommands:
             supervisor = self.actor("supervisor")
             return commands.AmendResult(by=by, dice=current.called, approved_by=supervisor)
         return commands.Illuminate(by=by, correct=self.random.random() < 0.9)
+
+    def pay(self) -> AnyCommand:
+        """Return the payment of one area or of all winners that are left."""
+        current, by = self.state.current, self.actor("dealer")
+        winning = [
+            spot for spot in current.bets if winning_odds(self.game, spot, current.final_result)
+        ]
+        with_ends = [spot for spot in winning if len(self.game.ends.get(spot, ())) > 1]
+        if not winning or self.random.random() < (0.4 if with_ends else 0.7):
+            return commands.PayWinners(by=by)
+        box, _, area = self.random.choice(with_ends or winning).partition("@")
+        if with_ends and self.random.random() < 0.5:
+            area = self.area(box)
+        return commands.PayArea(by=by, box=box, area=area)
 
     def open_table(self) -> AnyCommand:
         return commands.OpenTable(

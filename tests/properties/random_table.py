@@ -86,7 +86,7 @@ class RandomTable(CommandGenerator):
             command = self.sample_command()
         if command is None:
             command = self.likely_command() if chance < 0.8 else self.arbitrary_command()
-        is_young = self.random.random() < 0.01
+        is_young = self.random.random() < 0.02
         self.send(command, {command.by.id: self.random.choice([17, None])} if is_young else None)
 
     def send(self, command: AnyCommand, ages: dict[str, int | None] | None = None) -> None:
@@ -168,9 +168,9 @@ class RandomTable(CommandGenerator):
         match event:
             case table_events.RoundVoided(bets="returned"):
                 self.check_returned(event)
-            case table_events.WinnersPaid():
+            case table_events.AreaPaid() | table_events.WinnersPaid():
                 for spot, _, stake, winnings in event.bets:
-                    assert winnings == self.net(spot, event.dice) * stake > 0
+                    assert winnings == self.net(spot, state.current.final_result) * stake > 0
                 self.check_played()
             case table_events.BetsApportioned():
                 self.remember_allowed()
@@ -265,12 +265,20 @@ class RandomTable(CommandGenerator):
         """Check that events replay to the same state, can be described, and explain payouts."""
         assert replay(self.events) == self.state
         assert all(describe_events(self.game, self.events))
-        paid = [
-            (BetRef(event.round, player, spot), stake, winnings)
-            for event in self.events
-            if isinstance(event, table_events.WinnersPaid)
-            for spot, player, stake, winnings in event.bets
-        ]
+        paid, in_areas = list[tuple[BetRef, int, int]](), list[table_events.Payout]()
+        for event in self.events:
+            match event:
+                case table_events.RoundStarted():
+                    in_areas = []
+                case table_events.AreaPaid():
+                    in_areas += event.bets
+                case table_events.WinnersPaid():
+                    paid += [
+                        (BetRef(event.round, player, spot), stake, winnings)
+                        for spot, player, stake, winnings in (*in_areas, *event.bets)
+                    ]
+                case _:
+                    pass
         for bet, stake, winnings in self.random.sample(paid, min(len(paid), 2)):
             text = " ".join(explain(self.game, self.events, bet))
             assert f" pays {winnings}; {stake} is handed back." in text

@@ -15,7 +15,7 @@ from tests.programs import chromium
 from tests.screens.house_server import PASSWORD
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
     from tests.screens.house import House
 
@@ -141,6 +141,12 @@ def _axe_source() -> str:
 def is_wider_than_screen(page: Page) -> bool:
     wider: bool = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     return wider
+
+
+def type_counts(form: Page | Locator, counts: dict[str, int]) -> None:
+    """Type counts of chips into its fields."""
+    for chip, number in counts.items():
+        form.locator(f"[name=count-{chip}]").fill(str(number))
 
 
 def format_amount(amount: int, *, sign: bool = False) -> str:

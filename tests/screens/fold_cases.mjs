@@ -54,8 +54,9 @@ function compareNets(run, event, before, game) {
   if (event.type === "ShooterLost") add(event.player, -event.stake);
   if (event.type === "ShooterWon") add(event.player, event.winnings);
   if (event.type === "RoundVoided" || event.type === "ThrowRepeated") rounds.delete(run);
-  if (event.type !== "WinnersPaid") return;
+  if (event.type !== "AreaPaid" && event.type !== "WinnersPaid") return;
   for (const [, player, , winnings] of event.bets) add(player, winnings);
+  if (event.type === "AreaPaid") return;
   rounds.delete(run);
   for (const [player, due] of round.due) {
     if (due) nets += 1;

@@ -55,6 +55,11 @@ GAMES = {
     "atlantic": "atlantic-city-sic-bo/main",
     "crown": "crown-and-anchor/main",
     "triple": "triple-dice/mat",
+    "chuck": "chuck-a-luck/casino",
+    "chuck-wide": "chuck-a-luck/wide",
+    "bau-cua": "bau-cua/board",
+    "bau-cua-2": "bau-cua/pairs",
+    "yee-hah-hi": "yee-hah-hi/main",
 }
 """A table of every layout, by name."""
 
@@ -78,6 +83,19 @@ def house_toml(games: dict[str, str] = GAMES, mode: str = "record") -> str:
 
 def table_toml(name: str, game: str, mode: str = "record") -> str:
     return TABLE.format(name=name, game=game, mode=mode)
+
+
+def steps_done(view: Any, procedure: Any) -> list[str]:
+    """Return the steps of the round that are done.
+
+    Between two throws of a shooter's series they are those that the next throw does not repeat.
+    """
+    if view["round"]:
+        done: list[str] = view["round"]["done"]
+        return done
+    if not (view["shooter"] and view["shooter"]["stake"]):
+        return []
+    return [s for s in procedure["order"] if procedure["steps"][s].get("per") == "shooter"]
 
 
 class House:
@@ -188,8 +206,7 @@ class House:
     def deal(self, table: str, roll: Roll, *, until: str = "", shooter: str = "player") -> None:
         """Take the remaining steps of the round with a given roll, or those before a step."""
         procedure = self.get(f"/api/tables/{table}/game")["conduct"]["procedure"]
-        current = self.get(f"/api/tables/{table}")["round"]
-        done = current["done"] if current else []
+        done = steps_done(self.get(f"/api/tables/{table}"), procedure)
         for step in procedure["order"]:
             if step == until:
                 return
@@ -202,6 +219,8 @@ class House:
                 self.send("dealer", table, "OfferDice", player=self.account_id(shooter))
             case "choose-dice":
                 self.send(shooter, table, "ChooseDice", dice=[1, 2, 3])
+            case "throw" if self.get(f"/api/tables/{table}")["shooter"]:
+                self.send(shooter, table, "Throw")
             case "tumble":
                 self.send("dealer", table, "Tumble", times=3)
             case "call-result":

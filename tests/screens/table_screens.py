@@ -9,6 +9,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import expect
 
 from tests.screens.browser import format_amount
+from tests.screens.house import steps_done
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -69,7 +70,7 @@ class TableScreens:
                 ]
                 for player, seat in view["seats"].items()
             },
-            "done": view["round"]["done"] if view["round"] else self._steps_per_shooter(view),
+            "done": steps_done(view, self.game()["conduct"]["procedure"]),
             "float": f"Float {_without_cents(view['float_amount'])}",
             "drop": f"Drop {_without_cents(view['drop'])}",
         }
@@ -80,13 +81,6 @@ class TableScreens:
                 assert page.evaluate(READ_PAGE) == expected
                 raise
         return view
-
-    def _steps_per_shooter(self, view: Any) -> list[str]:
-        """Return the steps that a shooter's next throw does not repeat."""
-        if not (view["shooter"] and view["shooter"]["stake"]):
-            return []
-        procedure = self.game()["conduct"]["procedure"]
-        return [s for s in procedure["order"] if procedure["steps"][s].get("per") == "shooter"]
 
     def next_step(self) -> str:
         """Return the next step on the dealer's page."""

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations, format_amount, is_wider_than_screen
+from tests.screens.browser import (
+    accessibility_violations,
+    format_amount,
+    is_wider_than_screen,
+    type_counts,
+)
 from tests.screens.house import House, house_toml
 
 if TYPE_CHECKING:
@@ -17,18 +22,29 @@ if TYPE_CHECKING:
 
     from tests.screens.browser import NewUser
 
-CHIP_TABLES = ("opened", "filled", "paid", "missing", "closed", "dropped", "asked", "mixed")
+CHIP_TABLES = (
+    "opened", "filled", "paid", "missing", "closed", "dropped", "asked", "mixed", "reported",
+    "colour",
+)  # fmt: skip
 GAMES = dict.fromkeys(CHIP_TABLES, "nz-tai-sai-2008/1") | {"amounts": "sg-rws-tai-sai-v6/a"}
 """A table for each test; one of them deals in amounts."""
 
 RACK = {"10000": 200, "2500": 400, "500": 400, "100": 1_000, "red": 100}
+PLANNED_TABLE = """
+[tables.planned]
+game = "nz-tai-sai-2008/1"
+mode = "record"
+chips = [100, 500, 2500, 10000]
+rack = { 10000 = 200, 2500 = 400, 500 = 400, 100 = 1000, red = 100 }
+limits = { minimum = 200, maximum = 50000, differential = 500000 }
+"""
 RACK_VALUE = 200 * 10_000 + 400 * 2_500 + 400 * 500 + 1_000 * 100
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Run a house whose tables are closed, except the one that deals in amounts."""
-    with House(tmp_path_factory.mktemp("chips"), house_toml(GAMES)) as house:
+    with House(tmp_path_factory.mktemp("chips"), house_toml(GAMES) + PLANNED_TABLE) as house:
         for table in CHIP_TABLES:
             house.send("supervisor", table, "CloseTable")
         yield house
@@ -51,12 +67,6 @@ def open_with_rack(house: House, table: str) -> None:
     fields = {"table": table, "float_amount": RACK_VALUE, "rack": RACK, **terms}
     approve(house, table, "OpenTable", **fields)
     house.pass_checks(table)
-
-
-def count(form: Page | Locator, counts: dict[str, int]) -> None:
-    """Type a count into its fields."""
-    for chip, number in counts.items():
-        form.locator(f"[name=count-{chip}]").fill(str(number))
 
 
 def sign(house: House, new_user: NewUser, text: str) -> None:
@@ -82,7 +92,7 @@ def test_table_opens_with_a_rack_that_two_people_count(house: House, new_user: N
     ask = page.get_by_role("button", name="Ask for approval")
     expect(ask).to_be_disabled()
 
-    count(page, RACK)
+    type_counts(page, RACK)
     expect(page.get_by_test_id("count-total")).to_have_text(format_amount(RACK_VALUE))
     page.get_by_label("Reason").fill("opening")
     page.keyboard.press("Enter")
@@ -98,13 +108,36 @@ def test_table_opens_with_a_rack_that_two_people_count(house: House, new_user: N
     assert not accessibility_violations(page)
 
 
+def test_table_of_the_house_file_opens_with_a_count_that_is_compared_with_its_rack(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("supervisor", "/deal/planned")
+    expect(page.get_by_label("chips by denomination")).to_be_checked()
+    expect(page.get_by_label("Denominations")).to_have_value("1 5 25 100")
+    expect(page.locator("[name=minimum]")).to_have_value("2")
+
+    page.goto("/pit/planned?view=running")
+    expect(page.get_by_label("chips by denomination")).to_be_checked()
+    expect(page.get_by_label("Denominations")).to_have_value("1 5 25 100")
+    expect(page.get_by_label("Maximum: Big")).to_have_value("500")
+    expect(page.locator("[name=count-2500]")).to_have_value("")  # a count is blind
+    type_counts(page, RACK | {"2500": 399})
+    page.get_by_label("Reason").fill("the first day")
+    page.keyboard.press("Enter")
+    sign(house, new_user, "Open the table with a counted rack: 32,975.00")
+    expect(page.get_by_role("heading", name="Opening checklist")).to_be_visible()
+    page.goto("/pit/planned?view=chips&slip=1")
+    expect(variance_of(page, "2500")).to_have_attribute("data-variance", "-1")
+    assert house.get("/api/tables/planned")["limits"]["families"]["big"]["maximum"] == 50_000
+
+
 def test_fill_has_two_signatures_and_a_numbered_slip(house: House, new_user: NewUser) -> None:
     open_with_rack(house, "filled")
     page = new_user(house).sign_in("supervisor", "/pit/filled?view=chips")
     page.get_by_role("button", name="Fill").click()
     expect(page.locator("[name=count-10000]")).to_be_focused()
 
-    count(page, {"2500": 40, "red": 20})
+    type_counts(page, {"2500": 40, "red": 20})
     page.keyboard.press("Enter")  # nothing is sent without a reason
     expect(page.get_by_role("dialog")).to_be_visible()
     page.get_by_label("Reason").fill("few chips of 25")
@@ -133,7 +166,7 @@ def test_shift_count_shows_a_missing_chip_at_its_denomination(
     page.get_by_role("button", name="Shift count").click()
     expect(page.get_by_test_id("rack")).to_have_count(0)
 
-    count(page, RACK | {"2500": 399})
+    type_counts(page, RACK | {"2500": 399})
     page.get_by_label("Reason").fill("end of the shift")
     page.keyboard.press("Enter")
     sign(house, new_user, "Shift count: 32,975.00")
@@ -155,7 +188,7 @@ def test_closer_closes_the_table_and_lists_no_variance(house: House, new_user: N
     open_with_rack(house, "closed")
     page = new_user(house).sign_in("supervisor", "/pit/closed?view=chips")
     page.get_by_role("button", name="Count and close").click()
-    count(page, RACK)
+    type_counts(page, RACK)
     page.get_by_label("Reason").fill("end of the day")
     page.keyboard.press("Enter")
     sign(house, new_user, "Close the table; closer: 33,000.00")
@@ -175,7 +208,7 @@ def test_drop_count_compares_the_cash_with_the_log(house: House, new_user: NewUs
 
     page = new_user(house).sign_in("supervisor", "/pit/dropped?view=chips")
     page.get_by_role("button", name="Count the drop").click()
-    count(page, {"5000": 3, "1000": 4})
+    type_counts(page, {"5000": 3, "1000": 4})
     page.get_by_label("Reason").fill("soft count")
     page.keyboard.press("Enter")
     sign(house, new_user, "Drop count: 190.00")
@@ -190,11 +223,73 @@ def buy_in(house: House, table: str, amount: int) -> None:
     house.send("dealer", table, "BuyIn", **fields, age_years=40)
 
 
+def count_short(house: House, table: str, **changes: int) -> None:
+    """Open a table and count fewer chips than it has."""
+    open_with_rack(house, table)
+    counted = RACK | {name.lstrip("_"): number for name, number in changes.items()}
+    approve(house, table, "CountRack", counted=counted)
+
+
+def test_variance_stays_on_every_page_of_a_manager_until_it_is_acknowledged(
+    house: House, new_user: NewUser
+) -> None:
+    count_short(house, "reported", _2500=399, _100=1_002)
+    page = new_user(house).sign_in("pit-manager", "/odds")
+    badge = page.get_by_test_id("variance-badge")
+    expect(badge).to_contain_text("Variances to acknowledge")
+    assert not accessibility_violations(page)
+    badge.press("Enter")
+    notice = page.get_by_test_id("variance").filter(has_text="Reported · No. 2 · Shift count")
+    expect(notice).to_contain_text("-23.00")
+    expect(notice.locator("[data-chip='2500']")).to_have_text("−1 × 25")
+    expect(notice.locator("[data-chip='100']")).to_have_text("+2 × 1")
+
+    button = notice.get_by_role("button", name="Acknowledge: Reported · No. 2")
+    button.press("Enter")
+    expect(page.get_by_text("Acknowledged.")).to_be_visible()
+    expect(notice).to_have_count(0)
+    page.goto("/pit/reported?view=chips&slip=2")
+    acknowledged = page.get_by_test_id("acknowledged")
+    expect(acknowledged).to_contain_text("Acknowledged by pit-manager, pit manager")
+
+    other = new_user(house).sign_in("shift-manager", "/pit?view=variances")
+    notice = other.get_by_test_id("variance").filter(has_text="Reported")
+    expect(notice).to_be_visible()
+    notice.get_by_role("link", name="Show the slip").click()
+    expect(variance_of(other, "2500")).to_have_attribute("data-variance", "-1")
+
+
+def test_badge_of_variances_goes_with_the_last_one(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("pit-manager", "/pit")
+    expect(page.get_by_role("link", name="Floor")).to_be_visible()
+    count_short(house, "colour", red=99)
+    page.get_by_test_id("variance-badge").click()
+    for waiting in range(len(house.get("/api/variances", "pit-manager")), 0, -1):
+        expect(page.get_by_test_id("variance")).to_have_count(waiting)
+        page.get_by_role("button", name="Acknowledge").first.click()
+    expect(page.get_by_text("There is nothing to acknowledge.")).to_be_visible()
+    expect(page.get_by_test_id("variance-badge")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("size", "lang"), [("desk", "en"), ("phone", "zh-Hant"), ("phone", "zh-Hans")]
+)
+def test_variances_fit_the_screen_and_are_accessible_in_every_language(
+    house: House, new_user: NewUser, size: str, lang: str
+) -> None:
+    if not house.get("/api/variances", "shift-manager"):
+        count_short(house, "reported", _2500=399, _100=1_002)
+    page = new_user(house, size, lang).sign_in("shift-manager", "/pit?view=variances")
+    expect(page.get_by_test_id("variance").first).to_be_visible()
+    assert not is_wider_than_screen(page)
+    assert not accessibility_violations(page)
+
+
 def test_refused_fill_names_the_reason_and_keeps_the_count(house: House, new_user: NewUser) -> None:
     open_with_rack(house, "asked")
     page = new_user(house).sign_in("supervisor", "/pit/asked?view=chips")
     page.get_by_role("button", name="Credit").click()
-    count(page, {"100": 2_000})
+    type_counts(page, {"100": 2_000})
     page.get_by_label("Reason").fill("too many")
     page.keyboard.press("Enter")
     approver = new_user(house).sign_in("supervisor2", "/pit/asked?view=approvals")
@@ -202,7 +297,7 @@ def test_refused_fill_names_the_reason_and_keeps_the_count(house: House, new_use
 
     page.locator("body").press("Escape")
     page.get_by_role("button", name="Fill").click()
-    count(page, {"100": 5})
+    type_counts(page, {"100": 5})
     page.locator("[name=count-500]").fill("five")
     expect(page.get_by_text("Enter whole numbers.")).to_be_visible()
     expect(page.get_by_role("button", name="Ask for approval")).to_be_disabled()
@@ -270,7 +365,7 @@ def test_dealer_buys_in_mixed_chips_and_places_one_of_them(house: House, new_use
     page.keyboard.press("h")
     expect(page.get_by_test_id("stack-chips").locator("[data-chip='10000']")).to_be_visible()
     page.get_by_test_id("mixed").locator("summary").click()
-    count(page.get_by_test_id("mixed"), {"500": 3, "100": 5})
+    type_counts(page.get_by_test_id("mixed"), {"500": 3, "100": 5})
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)
     stack = house.get("/api/tables/mixed/rack")["stacks"][player]

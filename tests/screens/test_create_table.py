@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations, is_wider_than_screen
+from tests.screens.browser import (
+    accessibility_violations,
+    format_amount,
+    is_wider_than_screen,
+    type_counts,
+)
 from tests.screens.house import House, house_toml
 
 if TYPE_CHECKING:
@@ -160,6 +165,53 @@ def test_declined_terms_can_be_changed_and_asked_for_again_after_a_reload(
     expect(page.get_by_test_id("float")).to_have_text("50,000.00")
 
 
+RACK = {"100000": 10, "2500": 400, "100": 500, "red": 60}
+RACK_VALUE = 10 * 100_000 + 400 * 2_500 + 500 * 100
+
+
+def test_table_in_chips_opens_with_the_rack_that_two_people_signed(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("supervisor", FORM)
+    fill_in(page, "counted", "Tai-Sai (New Zealand), standard layout")
+    expect(page.get_by_label("Float")).to_be_visible()
+    page.get_by_role("radio", name="amounts").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("radio", name="chips by denomination")).to_be_checked()
+    expect(page.get_by_label("Float")).to_have_count(0)
+    create = page.get_by_role("button", name="Create the table")
+    expect(create).to_be_disabled()
+    type_counts(page, RACK | {"2500": 300})
+    expect(page.get_by_test_id("count-total")).to_have_text(format_amount(RACK_VALUE - 250_000))
+    page.get_by_label("Reason").press("Enter")
+    decide(house, "counted", "approve")
+    expect(page.get_by_test_id("step-open")).to_contain_text("waits for a second person")
+    decide(house, "counted", "decline", "there are 400 chips of 25")
+
+    page.get_by_role("button", name="Change the details").click()
+    expect(page.locator("[name=count-red]")).to_have_value("60")
+    type_counts(page, {"2500": 400})
+    create.click()
+    expect(page.get_by_test_id("step-open")).to_contain_text("waits for a second person")
+    decide(house, "counted", "approve")
+    expect(page.get_by_text("Counted is open.")).to_be_visible()
+
+    rack = house.get("/api/tables/counted/rack")
+    assert (rack["deals_in"], rack["rack"], rack["value"]) == ("chips", RACK, RACK_VALUE)
+    (opener,) = house.get("/api/tables/counted/counts")["slips"]
+    assert (opener["kind"], opener["approved_by"]["role"]) == ("opener", "shift-manager")
+
+
+def test_table_that_the_house_deals_has_no_rack(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("pit-manager", FORM)
+    fill_in(page, "machine", "Tai Sai (Resorts World at Sentosa Pte. Ltd.), layout C")
+    page.get_by_label("chips by denomination").check()
+    page.get_by_label("The house, automatically").check()
+    expect(page.get_by_label("chips by denomination")).to_have_count(0)
+    expect(page.get_by_label("Float")).to_be_visible()
+    expect(page.get_by_role("button", name="Create the table")).to_be_enabled()
+
+
 @pytest.mark.parametrize(
     ("size", "lang", "name"),
     [
@@ -176,6 +228,10 @@ def test_form_is_accessible_and_fits_the_screen_in_every_language(
     expect(page.locator("input[name=chips]")).to_be_visible()
     page.locator("input[name=chips]").fill("x")
     page.locator("details summary").first.click()
+    assert accessibility_violations(page) == []
+    page.locator("input[name=chips]").fill("1 5 25")
+    page.locator("[name=deals-in]").last.check()
+    expect(page.get_by_test_id("count-total")).to_be_visible()
     assert accessibility_violations(page) == []
     assert not is_wider_than_screen(page)
 

@@ -117,8 +117,17 @@ class Played(CommandGenerator):
 
     def seldom(self) -> AnyCommand | None:
         """Return a command whose conditions seldom arise by chance, if any holds now."""
+        second = self.actor("pit-manager")
+        if self.state.holders and not self.state.round and self.random.random() < 0.5:
+            counted = self.counted_rack()
+            return commands.CloseTable(by=SUPERVISOR, counted=counted, approved_by=second)
         if self.state.uncounted_drops:
-            return self.count_drop()
+            return commands.CountDrop(
+                by=SUPERVISOR,
+                closing=min(self.state.uncounted_drops),
+                notes={"500": 3},
+                approved_by=second,
+            )
         found = list(self.possible())
         return self.random.choice(found) if found else None
 
@@ -132,8 +141,7 @@ class Played(CommandGenerator):
             yield commands.RepayDebt(by=actor, player=player, amount=owed or 5, source="cash")
         for player in (each for each, seat in state.seats.items() if seat.colour):
             yield commands.ColourUp(by=DEALER, player=player)
-        if self.equipped and not current:
-            yield self.equipment_command()
+        yield from self.equipment_remedies()
         if current and "throw" in current.done and not current.called:
             for known in ([], [1]):
                 yield commands.Report(by=DEALER, irregularity="interruption", known=known)
@@ -148,6 +156,14 @@ class Played(CommandGenerator):
             spot, accepted = random.choice(list(current.bets)), random.random() < 0.3
             player = self.player()
             yield commands.JudgeLine(by=by, player=player, box=spot, amount=5, accepted=accepted)
+
+    def equipment_remedies(self) -> Iterator[AnyCommand]:
+        """Yield a command about equipment, and the release of every faulty piece."""
+        if self.equipped and not self.state.round:
+            yield self.equipment_command()
+        for name, piece in self.state.equipment.pieces.items():
+            if self.is_faulty(piece):
+                yield commands.ReleasePiece(by=SUPERVISOR, piece=name, reason="repaired")
 
     def split_bets(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield the first placement of each bet that lies on both areas of a box."""
@@ -167,6 +183,7 @@ class Played(CommandGenerator):
             round=number, known=known, by=DEALER, confirmed_by=SUPERVISOR
         )
         yield house_events.PlayersNotified(round=number, players=["ann", "bob"], outcome="goes on")
+        yield house_events.VarianceAcknowledged(slip=1, by=SUPERVISOR)
         yield house_events.WritingReleased(cause="full", reason="emptied", by="x")
         yield house_events.HouseRestored(by="x", backup="ab", backup_at=1, checkpoint=2)
         yield house_events.SigningKeyRotated(old="ab", new="cd", by="x")

@@ -22,8 +22,9 @@ GAME = "sg-rws-tai-sai-v6/a"
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with House(tmp_path_factory.mktemp("people"), house_toml({"seats": GAME, "pay": GAME})) as it:
-        for table in ("seats", "pay"):
+    tables = {"seats": GAME, "pay": GAME, "area": "nz-tai-sai-2008/1"}
+    with House(tmp_path_factory.mktemp("people"), house_toml(tables)) as it:
+        for table in tables:
             it.pass_checks(table)
         yield it
 
@@ -158,3 +159,39 @@ def test_winners_are_paid_one_at_a_time_with_their_chips(house: House, new_user:
     expect(page.get_by_test_id("round")).to_have_text("Between rounds")
     seats = house.get("/api/tables/pay")["seats"]
     assert [seats[each]["stack"] for each in players] == [100_000 + 2_600 + 500 - 500, 117_500]
+
+
+@pytest.mark.clause("nz-tai-sai-2008 4.7(b)")
+def test_winners_of_one_area_are_paid_with_one_key_and_have_their_chips(
+    house: House, new_user: NewUser
+) -> None:
+    player, other = (house.buy_in("area", user, 100_000) for user in ("player", "player2"))
+    house.deal("area", (6, 5, 4), until="close-betting")
+    for user, account, box in (
+        ("player", player, "big"),
+        ("player2", other, "big"),
+        ("player", player, "single:6"),
+    ):
+        house.send(user, "area", "PlaceBet", player=account, box=box, amount=500)
+    felt = new_user(house).sign_in("player", "/table/area")
+    expect(felt.get_by_test_id("staked")).to_have_text("10.00")
+    house.deal("area", (6, 5, 4), until="pay-winners")
+    page = new_user(house).sign_in("dealer", "/deal/area")
+    expect(page.get_by_test_id("ticked")).to_have_text("0 of 3 paid")
+
+    page.keyboard.press("f")
+
+    expect(page.get_by_test_id("ticked")).to_have_text("0 of 1 paid")
+    expect(page.locator("[data-current]")).to_have_attribute("data-at", "single:6")
+    assert accessibility_violations(page) == []
+    expect(felt.get_by_test_id("stack")).to_have_text("1,000.00")
+    expect(felt.get_by_test_id("staked")).to_have_text("5.00")
+    view = house.get("/api/tables/area")
+    assert view["round"]["totals"] == {"single:6": 500}
+    assert view["seats"][other]["stack"] == 100_500
+
+    page.keyboard.press("n")
+
+    expect(page.get_by_test_id("round")).to_have_text("Between rounds")
+    expect(felt.get_by_test_id("net")).to_contain_text("+10.00")
+    expect(felt.get_by_test_id("stack")).to_have_text("1,010.00")

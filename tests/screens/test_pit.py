@@ -403,7 +403,7 @@ def test_round_replay_shows_the_table_at_every_step(house: House, new_user: NewU
     expect(page.get_by_test_id("step-words")).to_have_text("Losers collected: 2, 8.00 in all")
     lit = [event["event"]["boxes"] for event in events if "boxes" in event["event"]][-1]
     shown = page.locator("[data-area].lit, [data-area][data-lit]")
-    expect(shown.first).to_be_visible()
+    expect(shown).to_have_count(len(lit))  # a frame lights a few lamps only
     assert {(each.get_attribute("data-area") or "").split("@")[0] for each in shown.all()} == {*lit}
 
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.screens.house import House, house_toml, table_toml
+from tests.screens.network import HeldRequests
 from tests.screens.player_page import PlayerPage
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from tests.screens.browser import NewUser
 
 GAME = "sg-rws-tai-sai-v6/a"
-TABLES = dict.fromkeys(["desk", "phone", "still", "chips", "sounds", "touched"], GAME)
+TABLES = dict.fromkeys(["desk", "phone", "still", "chips", "sounds", "touched", "listed"], GAME)
 FULL = {"full": "sg-rws-tai-sai-v6/e"}
-MOST_AREAS_PER_FRAME = 5
+MOST_AREAS_PER_FRAME = 4
 LEAST_DIE = 96
 RECORD = """() => {
   window.seen = [];
@@ -184,6 +185,24 @@ def test_chips_travel_from_losing_boxes_and_to_winning_boxes(
         "['taken', 'paid'].every((way) => window.seen.some((each) => each.includes(way)))"
     )
     expect(flights).to_have_count(0)
+
+
+def test_result_stays_listed_while_the_past_rounds_are_loaded(
+    house: House, new_user: NewUser
+) -> None:
+    player = PlayerPage(house, "listed", new_user)
+    totals = player.page.get_by_test_id("last-totals").get_by_role("listitem")
+    bet_and_close(player)
+    player.deal("call-result")
+    expect(totals).to_have_count(1)
+    loading = HeldRequests(player.page, "**/results?*")
+    player.finish_round()
+    expect(player.page.get_by_test_id("net")).to_have_attribute("data-settled", "true")
+    loading.wait()
+    assert totals.count() == 1
+    loading.release()
+    expect(player.page.get_by_test_id("net-1")).to_be_attached()
+    expect(totals).to_have_count(1)
 
 
 def test_net_of_apportioned_bets_waits_for_the_server(house: House, new_user: NewUser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
+from operator import mul
 from random import Random
 
 import pytest
@@ -15,9 +16,9 @@ from threedice.table import Refusal, commands, events
 from threedice.table.chip_counts.counts import (
     ChipCounts,
     fewest_chips,
-    largest_first,
-    take_largest_first,
+    most_chips_within,
     value_of,
+    values_of_chips,
 )
 from threedice.table.chip_counts.ledger import accounts_of, apply_moves, chip_balance
 from threedice.table.chip_counts.moves import rack_payments
@@ -37,30 +38,37 @@ def test_fewest_chips_agree_with_trying_every_combination() -> None:
             for taken in product(*(range(available[str(value)] + 1) for value in values))
             if sum(n * value for n, value in zip(taken, values, strict=True)) == amount
         ]
-        found = fewest_chips(available, {str(value): value for value in values}, amount)
+        found = fewest_chips(available, values_of_chips(tuple(values)), amount)
         assert (sum(found.values()) if found is not None else None) == min(made, default=None)
 
 
-def test_largest_chips_first_are_the_fewest_where_each_denomination_divides_the_next() -> None:
-    random, denominations = Random(25), (5, 25, 100, 500)
-    pairs = largest_first(denominations)
-    assert pairs is not None
-    for _ in range(400):
-        available = {str(value): random.randint(0, 6) for value in denominations}
-        amount = random.randrange(5, 2000, 5)
-        found = take_largest_first(available, pairs, amount)
-        assert found == fewest_chips(available, dict(pairs), amount)
-    assert largest_first((5, 25, 40)) is None
+@pytest.mark.parametrize("denominations", [(5, 25, 100, 500), (5, 10, 25, 40)])
+def test_most_chips_within_an_amount_leave_the_smallest_rest_with_the_fewest_chips(
+    denominations: tuple[int, ...],
+) -> None:
+    random, values = Random(25), values_of_chips(denominations)
+    for _ in range(200):
+        available = {name: random.randint(0, 3) for name in values}
+        amount = random.randrange(5, 1000, 5)
+        made = [
+            (amount - worth, sum(taken))
+            for taken in product(*(range(count + 1) for count in available.values()))
+            if (worth := sum(map(mul, taken, values.values()))) <= amount
+        ]
+        counts, rest = most_chips_within(available, values, amount, 5)
+        assert (rest, sum(counts.values())) == min(made)
+        assert value_of(counts, values) == amount - rest
+        assert all(available[name] >= count > 0 for name, count in counts.items())
 
 
 def test_largest_chips_first_would_fail_where_the_exact_search_pays() -> None:
-    available, values = {"25": 4, "40": 2}, {"25": 25, "40": 40}
+    available, values = {"25": 4, "40": 2}, values_of_chips((25, 40))
     assert fewest_chips(available, values, 115) == {"40": 1, "25": 3}
     assert fewest_chips(available, values, 100) == {"25": 4}
 
 
 def test_change_of_large_amounts_needs_no_long_search() -> None:
-    values = {"5": 5, "25": 25, "40": 40, "1000": 1000, "99995": 99_995}
+    values = values_of_chips((5, 25, 40, 1000, 99_995))
     available = dict.fromkeys(values, 10**6)
     found = fewest_chips(available, values, 10**10)
     assert found is not None
@@ -231,6 +239,17 @@ def test_pro_rata_returns_the_next_higher_amount_where_the_rack_has_no_change() 
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
+def test_change_for_one_share_is_not_there_for_the_next() -> None:
+    table = ChipTable({"5": 5, "25": 40}, chips=[5, 25], limits=(50, 240, 2000))
+    for player in ("ann", "bob"):
+        table.buy_in(player, 125)
+    table.play("open betting", "ann bets 125 on big", "bob bets 125 on big", "close betting")
+    table.roll(1, 2, 3)
+    (shared,) = (each for each in table.events if isinstance(each, events.BetsApportioned))
+    assert [(player, plays) for _, player, _, plays in shared.bets] == [("ann", 120), ("bob", 100)]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
 @pytest.mark.parametrize("dice", [(6, 5, 4), (1, 2, 3)])
 def test_a_bet_that_the_rack_cannot_split_goes_back_whole(dice: tuple[int, int, int]) -> None:
     table = ChipTable({"100": 100, "1000": 9}, chips=[5, 100, 1000], limits=(50, 1000, 2000))
@@ -294,7 +313,7 @@ def test_a_rejection_that_chips_cannot_make_above_the_minimum_returns_the_whole_
     table.play("open betting", "ann bets 950 on big", "bob bets 60 on big")
     (rejected,) = table.send(commands.RejectExcess(by=DEALER, box="big"))
     assert isinstance(rejected, events.BetRejected)
-    assert (rejected.player, rejected.amount) == ("bob", 60)
+    assert (rejected.player, rejected.number, rejected.amount) == ("bob", 2, 60)
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
@@ -309,6 +328,63 @@ def test_a_bet_without_change_goes_back_whole_also_where_the_box_has_a_minimum()
     rejected = table.send(commands.RejectExcess(by=DEALER, box="big"))
     assert [each.amount for each in rejected if isinstance(each, events.BetRejected)] == [100, 100]
     assert table.held("stack/bob") == {"100": 2}
+
+
+def rejected_from_big(table: ChipTable) -> list[tuple[str, int, int]]:
+    """Reject the excess on big; return the rejections as (player, placement number, amount)."""
+    rejected = table.send(commands.RejectExcess(by=DEALER, box="big"))
+    return [
+        (each.player, each.number, each.amount)
+        for each in rejected
+        if isinstance(each, events.BetRejected)
+    ]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1")
+@pytest.mark.parametrize("minimum", ["player", "box-total"])
+def test_a_bet_whose_placements_need_change_goes_back_whole_as_it_lies(minimum: str) -> None:
+    table = ChipTable(
+        {"20": 20, "50": 40}, chips=[5, 20, 50], limits=(50, 1055, 2000),
+        readings={"minimum": minimum},
+    )  # fmt: skip
+    table.buy_in("bob", 1000)
+    table.buy_in("ann", 200, counts={"50": 2, "20": 5})
+    table.play("open betting", "bob bets 1000 on big")
+    for counts in ({"50": 1}, {"50": 1}, {"20": 5}):
+        table.bet("ann", sum(int(chip) * count for chip, count in counts.items()), "big",
+                  counts=counts)  # fmt: skip
+
+    # Her last 100 go back as two chips of 50, so that no placement of 50 can be made from the rest.
+    assert rejected_from_big(table) == [("ann", 4, 100), ("ann", events.ALL_PLACEMENTS, 100)]
+    assert table.held("stack/ann") == {"50": 2, "20": 5}
+    assert "ann" not in table.state.current.bets["big"]
+
+
+def test_change_for_one_rejection_is_not_there_for_the_next() -> None:
+    table = ChipTable({"5": 5, "25": 40}, NEW_ZEALAND, [5, 25], limits=(50, 120, 2000))
+    for player in ("ann", "bob"):
+        table.buy_in(player, 125)
+    table.play("tumble 3 times", "open betting", "ann bets 125 on big", "bob bets 125 on big")
+
+    assert rejected_from_big(table) == [("ann", 1, 5), ("bob", 2, 25)]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
+@pytest.mark.parametrize(("dice", "collected"), [((6, 5, 4), []), ((1, 2, 3), ["ann", "bob"])])
+def test_a_share_that_chips_make_only_under_the_minimum_goes_back_whole(
+    dice: tuple[int, int, int], collected: list[str]
+) -> None:
+    table = ChipTable({"20": 20, "100": 100}, chips=[5, 20, 100], limits=(50, 1000, 2000))
+    for player, amount in (("ann", 900), ("bob", 300), ("cat", 60)):
+        table.buy_in(player, amount)
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "cat bets 60 on big",
+               "close betting")  # fmt: skip
+    table.roll(*dice)
+
+    (shared,) = (each for each in table.events if isinstance(each, events.BetsApportioned))
+    (lost,) = (each for each in table.events if isinstance(each, events.LosersCollected))
+    assert [(player, plays) for _, player, _, plays in shared.bets][-1] == ("cat", 0)
+    assert [player for _, player, _ in lost.bets] == collected
 
 
 # --- chips on the layout ------------------------------------------------------------------------

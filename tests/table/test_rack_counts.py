@@ -10,7 +10,7 @@ import pytest
 from tests.table.chip_table import NEW_ZEALAND, RACK, ChipTable, refusal_of
 from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR
 from threedice.money import Balances
-from threedice.table import Refusal, commands, events
+from threedice.table import Refusal, TableState, commands, events
 from threedice.table.chip_counts.counts import face_value
 from threedice.table.commands import Actor
 from threedice.table.money import table_postings
@@ -33,6 +33,20 @@ def test_a_table_opens_with_a_rack_that_two_people_counted() -> None:
     assert opened.chip_moves == [("vault", "float", "", RACK)]
     assert isinstance(opener, events.RackCounted)
     assert (opener.kind, opener.slip, opener.counted, opener.expected) == ("opener", 1, RACK, RACK)
+
+
+def test_the_first_opener_is_compared_with_the_chips_that_the_cage_issued() -> None:
+    table = ChipTable()
+    table.state, table.events = TableState(), []
+    short = RACK | {"25": 199}
+    opened, opener = table.open(short, issued=RACK)[:2]
+    assert isinstance(opened, events.TableOpened)
+    assert isinstance(opener, events.RackCounted)
+    assert opened.chip_moves == [("vault", "float", "", RACK)]
+    assert (opener.counted, opener.expected) == (short, RACK)
+    assert table.held("float") == short
+    assert table.held("variance") == {"25": 1}
+    assert table.state.float_amount == face_value(short)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def test_bets_rule_of_an_irregularity_overrides_the_procedures_rule(
     rule = msgspec.structs.replace(game.facts.irregularities["dice-not-flat"], bets=stated)
     table = table_on_changed_game(replace_void_rules(game, usual, **{"dice-not-flat": rule}))
 
-    table.play("open betting", "ann bets 50 on big", "dealer reports dice-not-flat")
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "dealer reports dice-not-flat")  # fmt: skip
 
     assert table.stack("ann") == stack
 
@@ -221,7 +222,8 @@ def test_void_by_an_irregularity_without_a_bets_rule_uses_the_procedures_rule(fa
     }
     table = table_on_changed_game(replace_facts(game, procedure=procedure, irregularities=silent))
 
-    table.play("open betting", "ann bets 50 on big", "dealer reports dice-not-flat")
+    table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
+               "dealer reports dice-not-flat")  # fmt: skip
 
     assert table.stack("ann") == (2000 if fate == "returned" else 1950)
 
@@ -364,3 +366,19 @@ def test_lost_shooter_bet_that_stands_lies_on_the_layout_again() -> None:
     assert isinstance(restored, events.ShooterRestored)
     assert (restored.stake, restored.laid) == (100, 0)
     assert [table.state.seats[player].at_risk for player in ("ann", "bob")] == [100, 50]
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.5.1", "sg-rws-tai-sai-v6 5.5.2")
+@pytest.mark.parametrize("irregularity", ["dice-not-flat", "too-few-tumbles"])
+@pytest.mark.parametrize("rounds", [(), ("dice 6 5 4", "open betting")], ids=["first", "second"])
+@pytest.mark.parametrize("affecting", ["", "affecting current"], ids=["implied", "named"])
+def test_dice_that_were_not_tumbled_void_no_round(
+    irregularity: str, rounds: tuple[str, ...], affecting: str
+) -> None:
+    table = Table()
+    table.play("open betting", *rounds, "ann bets 50 on big", "close betting")
+    named = affecting.replace("current", str(table.state.current.number))
+
+    refusal = table.expect_refusal(f"dealer reports {irregularity} {named}".strip())
+
+    assert refusal.code == "irregularity/not-now"

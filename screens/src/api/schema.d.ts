@@ -637,6 +637,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/variances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the variances over the tolerance that the caller has to acknowledge, the oldest first. */
+        get: operations["list-variances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tables/{table}/rack": {
         parameters: {
             query?: never;
@@ -1801,7 +1818,7 @@ export interface components {
         };
         /**
          * BetRejected
-         * @description Chips over a limit were returned to a player.
+         * @description Chips over a limit were returned to a player: of one placement, or the whole bet.
          */
         BetRejected: {
             /** @enum {unknown} */
@@ -2043,8 +2060,32 @@ export interface components {
             ][];
         };
         /**
+         * AreaPaid
+         * @description The winning bets of one spot were paid and returned before those of the others.
+         */
+        AreaPaid: {
+            /** @enum {unknown} */
+            type: "AreaPaid";
+            chip_moves?: [
+                string,
+                string,
+                string,
+                {
+                    [key: string]: number;
+                }
+            ][];
+            spot: string;
+            bets: [
+                string,
+                string,
+                number,
+                number
+            ][];
+            by: components["schemas"]["Actor"];
+        };
+        /**
          * WinnersPaid
-         * @description The winning bets were paid and returned; the round is settled.
+         * @description The winning bets still unpaid were paid and returned; the round is settled.
          */
         WinnersPaid: {
             /** @enum {unknown} */
@@ -2603,6 +2644,16 @@ export interface components {
             outcome: "goes on" | "void";
         };
         /**
+         * VarianceAcknowledged
+         * @description A person acknowledged the variance of a count, by the number of its slip.
+         */
+        VarianceAcknowledged: {
+            /** @enum {unknown} */
+            type: "VarianceAcknowledged";
+            slip: number;
+            by: components["schemas"]["Actor"];
+        };
+        /**
          * WritingReleased
          * @description A person inspected a failed store and allowed the house to write again.
          */
@@ -2897,7 +2948,7 @@ export interface components {
         LiveEvent: {
             version: number;
             at: number;
-            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
+            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
             totals: {
                 [key: string]: number;
             };
@@ -3007,7 +3058,9 @@ export interface components {
          * OpenTable
          * @description Open a table with its float, chips and limits; a second person must approve new terms.
          *
-         *         With a `rack`, counted by chip by two people, the table deals in chips, else in amounts.
+         *         With a `rack`, counted by chip by two people, the table deals in chips, else in amounts. At the
+         *         first opening in chips the count is compared with the chips that the cage `issued`, by the house
+         *         file; later ones are compared with the last closer.
          */
         OpenTable: {
             /** @enum {unknown} */
@@ -3382,8 +3435,21 @@ export interface components {
             type: "CollectLosers";
         };
         /**
+         * PayArea
+         * @description Pay the winning bets of one box before the others; its players may take their chips.
+         *
+         *         `area` names the area of the box, only where each area has limits of its own.
+         */
+        PayArea: {
+            /** @enum {unknown} */
+            type: "PayArea";
+            box: string;
+            /** @default  */
+            area: string;
+        };
+        /**
          * PayWinners
-         * @description Pay the winning bets.
+         * @description Pay the winning bets that are still unpaid.
          */
         PayWinners: {
             /** @enum {unknown} */
@@ -3586,6 +3652,15 @@ export interface components {
             };
             /** @default null */
             dealt_by_house: components["schemas"]["Timing"] | null;
+        };
+        /**
+         * AcknowledgeVariance
+         * @description Record that a person knows of the variance of a count, by the number of its slip.
+         */
+        AcknowledgeVariance: {
+            /** @enum {unknown} */
+            type: "AcknowledgeVariance";
+            slip: number;
         };
         /**
          * OpenAccount
@@ -3963,7 +4038,7 @@ export interface components {
          */
         CommandResultView: {
             version: number;
-            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
+            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
         };
         /**
          * CommandStatusView
@@ -4085,7 +4160,7 @@ export interface components {
         EntryView: {
             version: number;
             at: number;
-            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         };
         /**
          * BetExplanation
@@ -4305,6 +4380,26 @@ export interface components {
             dice: string[];
         };
         /**
+         * VarianceNotice
+         * @description A variance over the tolerance that the caller has not acknowledged yet.
+         *
+         *         `chips` has it by chip, `value` in all, negative if something is missing. A drop count has no
+         *         chips, but the number of the `closing` whose drop box was counted.
+         */
+        VarianceNotice: {
+            table: string;
+            currency: string;
+            slip: number;
+            /** @enum {unknown} */
+            kind: "closer" | "credit" | "drop" | "fill" | "opener" | "shift";
+            at: number;
+            chips: {
+                [key: string]: number;
+            };
+            value: number;
+            closing: number;
+        };
+        /**
          * RackView
          * @description The chips of a table at a version, by denomination.
          *
@@ -4312,7 +4407,8 @@ export interface components {
          *         `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
          *         `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
          *         log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
-         *         counted at the last close.
+         *         counted at the last close. `planned` is how a table of the house file opens that is closed and
+         *         has no closer yet.
          */
         RackView: {
             version: number;
@@ -4346,6 +4442,7 @@ export interface components {
             uncounted_drops: {
                 [key: string]: number;
             };
+            planned: components["schemas"]["PlannedOpening"] | null;
         };
         /**
          * ColourView
@@ -4355,6 +4452,18 @@ export interface components {
             player: string;
             colour: string;
             value: number;
+        };
+        /**
+         * PlannedOpening
+         * @description The terms of the house file for the first opening of a table in chips.
+         *
+         *         The rack that the cage issues is left out, because people count without knowing it.
+         */
+        PlannedOpening: {
+            /** @enum {unknown} */
+            mode: "record" | "refuse";
+            chips: number[];
+            limits: components["schemas"]["TableLimits"];
         };
         /**
          * CountReport
@@ -4369,7 +4478,7 @@ export interface components {
          * @description A numbered slip; see `variance` by chip, and its value, negative if something is missing.
          *
          *         `over_tolerance` is whether the variance exceeds the tolerance of the house; then the roles in
-         *         `tell` must be informed.
+         *         `tell` are informed, and `acknowledged` are the people who acknowledged it.
          */
         SlipView: {
             slip: number;
@@ -4395,6 +4504,16 @@ export interface components {
             approved_by: components["schemas"]["Actor"] | null;
             note: string;
             closing: number;
+            acknowledged: components["schemas"]["AcknowledgementView"][];
+        };
+        /**
+         * AcknowledgementView
+         * @description A person who acknowledged the variance of a count, by id, role and sign-in name, and when.
+         */
+        AcknowledgementView: {
+            by: components["schemas"]["Actor"];
+            name: string;
+            at: number;
         };
         /**
          * DiceMonitorView
@@ -4940,7 +5059,7 @@ export interface components {
          * OpeningCheck
          * @description A check that must be made before the first round, and the kinds of equipment it covers.
          *
-         *         With `test`, every light of the layout must have been seen to work in test mode; with `seal`,
+         *         With `test`, a test must have shown every light of the layout working; with `seal`,
          *         the number of the seal is compared with the register.
          */
         OpeningCheck: {
@@ -5424,7 +5543,7 @@ export interface components {
             /** @enum {unknown} */
             type: "RecoverRound";
         };
-        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         LiveMessage: components["schemas"]["HelloMessage"] | components["schemas"]["EventsMessage"] | components["schemas"]["ResyncMessage"] | components["schemas"]["StandingMessage"] | components["schemas"]["PongMessage"] | components["schemas"]["RefusedMessage"];
         LiveClientMessage: components["schemas"]["PingMessage"];
     };
@@ -5473,6 +5592,7 @@ export type ResultAmended = components['schemas']['ResultAmended'];
 export type AreasLit = components['schemas']['AreasLit'];
 export type BetsApportioned = components['schemas']['BetsApportioned'];
 export type LosersCollected = components['schemas']['LosersCollected'];
+export type AreaPaid = components['schemas']['AreaPaid'];
 export type WinnersPaid = components['schemas']['WinnersPaid'];
 export type ShooterAdvanced = components['schemas']['ShooterAdvanced'];
 export type ShooterWon = components['schemas']['ShooterWon'];
@@ -5507,6 +5627,7 @@ export type SeedLost = components['schemas']['SeedLost'];
 export type TableInterrupted = components['schemas']['TableInterrupted'];
 export type InterruptionResolved = components['schemas']['InterruptionResolved'];
 export type PlayersNotified = components['schemas']['PlayersNotified'];
+export type VarianceAcknowledged = components['schemas']['VarianceAcknowledged'];
 export type WritingReleased = components['schemas']['WritingReleased'];
 export type SigningKeyRotated = components['schemas']['SigningKeyRotated'];
 export type KeysReplaced = components['schemas']['KeysReplaced'];
@@ -5564,6 +5685,7 @@ export type PressKey = components['schemas']['PressKey'];
 export type PressEnter = components['schemas']['PressEnter'];
 export type Illuminate = components['schemas']['Illuminate'];
 export type CollectLosers = components['schemas']['CollectLosers'];
+export type PayArea = components['schemas']['PayArea'];
 export type PayWinners = components['schemas']['PayWinners'];
 export type Report = components['schemas']['Report'];
 export type AbandonRound = components['schemas']['AbandonRound'];
@@ -5580,6 +5702,7 @@ export type StartTest = components['schemas']['StartTest'];
 export type EnterTrial = components['schemas']['EnterTrial'];
 export type EndTest = components['schemas']['EndTest'];
 export type EstablishTable = components['schemas']['EstablishTable'];
+export type AcknowledgeVariance = components['schemas']['AcknowledgeVariance'];
 export type OpenAccount = components['schemas']['OpenAccount'];
 export type Deposit = components['schemas']['Deposit'];
 export type Withdraw = components['schemas']['Withdraw'];
@@ -5635,10 +5758,13 @@ export type PieceHistory = components['schemas']['PieceHistory'];
 export type AffectedRounds = components['schemas']['AffectedRounds'];
 export type RoundEquipment = components['schemas']['RoundEquipment'];
 export type ServingPiece = components['schemas']['ServingPiece'];
+export type VarianceNotice = components['schemas']['VarianceNotice'];
 export type RackView = components['schemas']['RackView'];
 export type ColourView = components['schemas']['ColourView'];
+export type PlannedOpening = components['schemas']['PlannedOpening'];
 export type CountReport = components['schemas']['CountReport'];
 export type SlipView = components['schemas']['SlipView'];
+export type AcknowledgementView = components['schemas']['AcknowledgementView'];
 export type DiceMonitorView = components['schemas']['DiceMonitorView'];
 export type DiceSetReport = components['schemas']['DiceSetReport'];
 export type EvidencePointView = components['schemas']['EvidencePointView'];
@@ -7494,7 +7620,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OpenTable"] | components["schemas"]["PassCheck"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["ReleaseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["ChangeChips"] | components["schemas"]["RepayDebt"] | components["schemas"]["TakeColour"] | components["schemas"]["ColourUp"] | components["schemas"]["PlaceBet"] | components["schemas"]["WithdrawBet"] | components["schemas"]["RejectExcess"] | components["schemas"]["MoveChips"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["OfferDice"] | components["schemas"]["ChooseDice"] | components["schemas"]["OpenBetting"] | components["schemas"]["CloseBetting"] | components["schemas"]["Tumble"] | components["schemas"]["Throw"] | components["schemas"]["Uncover"] | components["schemas"]["CallResult"] | components["schemas"]["PressKey"] | components["schemas"]["PressEnter"] | components["schemas"]["Illuminate"] | components["schemas"]["CollectLosers"] | components["schemas"]["PayWinners"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["MakeRuling"] | components["schemas"]["FailCheck"] | components["schemas"]["RegisterPiece"] | components["schemas"]["OmitEquipment"] | components["schemas"]["ReplacePiece"] | components["schemas"]["ReleasePiece"] | components["schemas"]["InstallDice"] | components["schemas"]["InspectDice"] | components["schemas"]["RemoveDice"] | components["schemas"]["StartTest"] | components["schemas"]["EnterTrial"] | components["schemas"]["EndTest"] | components["schemas"]["EstablishTable"];
+                "application/json": components["schemas"]["OpenTable"] | components["schemas"]["PassCheck"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["ReleaseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["ChangeChips"] | components["schemas"]["RepayDebt"] | components["schemas"]["TakeColour"] | components["schemas"]["ColourUp"] | components["schemas"]["PlaceBet"] | components["schemas"]["WithdrawBet"] | components["schemas"]["RejectExcess"] | components["schemas"]["MoveChips"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["OfferDice"] | components["schemas"]["ChooseDice"] | components["schemas"]["OpenBetting"] | components["schemas"]["CloseBetting"] | components["schemas"]["Tumble"] | components["schemas"]["Throw"] | components["schemas"]["Uncover"] | components["schemas"]["CallResult"] | components["schemas"]["PressKey"] | components["schemas"]["PressEnter"] | components["schemas"]["Illuminate"] | components["schemas"]["CollectLosers"] | components["schemas"]["PayArea"] | components["schemas"]["PayWinners"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["MakeRuling"] | components["schemas"]["FailCheck"] | components["schemas"]["RegisterPiece"] | components["schemas"]["OmitEquipment"] | components["schemas"]["ReplacePiece"] | components["schemas"]["ReleasePiece"] | components["schemas"]["InstallDice"] | components["schemas"]["InspectDice"] | components["schemas"]["RemoveDice"] | components["schemas"]["StartTest"] | components["schemas"]["EnterTrial"] | components["schemas"]["EndTest"] | components["schemas"]["EstablishTable"] | components["schemas"]["AcknowledgeVariance"];
             };
         };
         responses: {
@@ -9444,6 +9570,71 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-variances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the variances over the tolerance that the caller has to acknowledge, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VarianceNotice"][];
+                };
+            };
+            /** @description Sign-in required */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not permitted */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

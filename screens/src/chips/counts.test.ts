@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chipsOfRack, countsOf, countsText, inRackOrder, parseCounts } from "./counts.ts";
+import { chipsOfRack, countsOf, countsText, inRackOrder, parseCounts, typedCounts } from "./counts.ts";
 
 test("value chips are listed from the largest down, then coloured chips", () => {
   expect(inRackOrder(["red", "100", "2500", "blue", "500"])).toEqual(["2500", "500", "100", "blue", "red"]);
@@ -21,6 +21,11 @@ test.each(["", "x", "-1", "1.5", "9999999"])("%j is no count", (text) => {
 
 test("one wrong field makes the whole count incomplete", () => {
   expect(parseCounts({ "500": "4", "100": "x" })).toBeNull();
+});
+
+test("counts that were typed before can be edited again", () => {
+  expect(parseCounts(typedCounts({ "500": 1200, red: 4 }))).toEqual({ "500": 1200, red: 4 });
+  expect(typedCounts(null)).toEqual({});
 });
 
 test("counts are described from the largest chip down", () => {

@@ -53,6 +53,10 @@ export function parseCounts(typed: Readonly<Record<string, string>>): Counts | n
   return Object.fromEntries(entries.map(([chip, text]) => [chip, Number(text)] as const).filter(([, count]) => count));
 }
 
+/** Return counts as texts to edit. */
+export const typedCounts = (counts: Counts | null): Record<string, string> =>
+  Object.fromEntries(Object.entries(counts ?? {}).map(([chip, count]) => [chip, String(count)]));
+
 export const isCount = (text: string): boolean => /^\d{1,7}$/.test(text) && Number(text) <= MOST_CHIPS;
 
 /** Return the counts in a command that moves or counts chips or cash; null if it has none. */

@@ -1,8 +1,9 @@
-// Poll the requests that wait for a second person, and for administrators the enrolments of staff, once for all parts
-// of the page that show them. The server says which of them the user may decide.
+// Poll what waits for the user, once for all parts of the page that show it: requests for a second person, for
+// administrators the enrolments of staff, and variances that the user has to acknowledge. The server says which requests
+// the user may decide.
 
 import { get } from "../api/client.ts";
-import type { EnrolmentView, RequestView } from "../api/schema.d.ts";
+import type { EnrolmentView, RequestView, VarianceNotice } from "../api/schema.d.ts";
 import { tableTitle } from "../texts/tables.ts";
 import { t } from "../texts/texts.ts";
 import { announce } from "./announcer.svelte.ts";
@@ -12,9 +13,10 @@ import { has, session } from "./session.svelte.ts";
 interface Waiting {
   requests: RequestView[];
   enrolments: EnrolmentView[];
+  variances: VarianceNotice[];
   known: boolean;
 }
-export const waiting = $state<Waiting>({ requests: [], enrolments: [], known: false });
+export const waiting = $state<Waiting>({ requests: [], enrolments: [], variances: [], known: false });
 
 const SECONDS = 4;
 let watchers = 0;
@@ -26,7 +28,7 @@ export function watchRequests(): () => void {
   return () => {
     if (--watchers) return;
     stop?.();
-    waiting.requests = waiting.enrolments = [];
+    waiting.requests = waiting.enrolments = waiting.variances = [];
     waiting.known = false;
   };
 }
@@ -34,6 +36,7 @@ export function watchRequests(): () => void {
 const lookIfVisible = async (): Promise<void> => {
   if (document.visibilityState !== "visible" && waiting.known) return;
   if (has("administrator")) waiting.enrolments = await get("/api/enrolments", { background: true });
+  if (isInformed()) await lookAtVariances();
   if (!has("administrator") || isApprover()) await lookAtRequests();
   waiting.known = true;
 };
@@ -47,6 +50,18 @@ export async function lookAtRequests(): Promise<void> {
   waiting.requests = requests;
   waiting.known = true;
 }
+
+export async function lookAtVariances(): Promise<void> {
+  const before = new Set(waiting.variances.map((each) => `${each.table} ${each.slip}`));
+  const variances = await get("/api/variances", { background: true });
+  const fresh = variances.find((each) => !before.has(`${each.table} ${each.slip}`));
+  if (waiting.known && fresh)
+    announce(t("common.variance-arrived", { slip: fresh.slip, table: tableTitle(fresh.table) }));
+  waiting.variances = variances;
+}
+
+/** Whether the house may inform the user of variances. */
+const isInformed = (): boolean => has("supervisor", "pit-manager", "shift-manager");
 
 /** Whether anything can wait for the user: a request or an enrolment. */
 export const mayDecideAny = (): boolean => has("administrator") || isApprover();

@@ -72,7 +72,7 @@ export function change(view: TableView, event: Event, game: GameView): void {
           player,
           (each) => {
             each.bets = added(each.bets, spot, plays - stake);
-            if (!plays) each.placements = without(each.placements, spot); // the whole bet went back
+            if (!plays) removeBet(each, spot); // the whole bet went back
           },
           game,
         );
@@ -83,6 +83,12 @@ export function change(view: TableView, event: Event, game: GameView): void {
       for (const [, player, amount] of event.bets) {
         seat(view, player, (each) => (each.at_risk -= amount));
         toFloat(view, amount);
+      }
+      break;
+    case "AreaPaid":
+      for (const [spot, player, stake, winnings] of event.bets) {
+        win(view, player, stake, winnings);
+        seat(view, player, (each) => removeBet(each, spot), game);
       }
       break;
     case "WinnersPaid":
@@ -121,6 +127,11 @@ export function change(view: TableView, event: Event, game: GameView): void {
       break;
     default: // the event moves no chips
   }
+}
+
+function removeBet(seat: SeatView, spot: string): void {
+  seat.bets = without(seat.bets, spot);
+  seat.placements = without(seat.placements, spot);
 }
 
 /** Return a record without one of its keys. */

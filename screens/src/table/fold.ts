@@ -163,6 +163,9 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       chips.change(view, event, game);
       done(view, "collect-losers", game);
       break;
+    case "AreaPaid":
+      chips.change(view, event, game);
+      break;
     case "WinnersPaid":
       chips.change(view, event, game);
       view.last_settled = event.round;

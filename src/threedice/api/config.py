@@ -18,11 +18,12 @@ from threedice.house.authority import ConfiguredTable
 from threedice.house.commands import EstablishTable
 from threedice.house.decisions import require_betting_time
 from threedice.house.events import Timing
-from threedice.house.reports.counts import CountPolicy
+from threedice.house.variances import CountPolicy
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
 from threedice.rulebook.validation import convert
+from threedice.table.chip_counts.counts import RequestedCounts, face_value, is_value_chip
 from threedice.table.commands import Actor, OpenTable
 from threedice.table.limits import (
     LimitMode,
@@ -57,15 +58,25 @@ class TableLimitsConfig(ConfigSection, frozen=True, kw_only=True):
 
 
 class TableConfig(ConfigSection, frozen=True, kw_only=True):
-    """A table: game, chips, limits, and timing if the house deals it."""
+    """A table: game, chips, limits, float or rack, and timing if the house deals it.
+
+    A table with a `rack` deals in chips: two people open it by counting the rack, which the cage
+    issues as the file says.
+    """
 
     game: str
     chips: list[int]
-    float: int
     limits: TableLimitsConfig
     readings: dict[str, str] = {}
     mode: LimitMode = "refuse"
     dealt_by_house: Timing | None = None
+    rack: RequestedCounts = {}
+    float: int | None = None
+
+    @property
+    def float_amount(self) -> int:
+        """The value of the house's chips when the table opens."""
+        return face_value(self.rack) if self.rack else self.float or 0
 
 
 class HousePolicies(ConfigSection, frozen=True, kw_only=True):
@@ -138,12 +149,36 @@ def check_table(table: TableConfig) -> Game:
     game = load(table.game, table.readings)
     check_chips(table.chips)
     check_limits(configured_limits(table, game), game, table.chips)
-    if table.float < 0 or table.float % table.chips[0]:
+    if table.rack:
+        _check_rack(table, game)
+    elif table.float is None:
+        raise InvalidInput("the table has neither a `float` nor a `rack`")
+    elif table.float < 0 or table.float % table.chips[0]:
         raise InvalidInput(
             f"the float {table.float} is negative or not a multiple of the smallest chip, "
             f"{table.chips[0]}"
         )
     return game
+
+
+def _check_rack(table: TableConfig, game: Game) -> None:
+    """Check that a rack belongs to staff, has chips of the table, and is worth its float."""
+    if table.dealt_by_house:
+        raise InvalidInput("the house deals this table, in amounts: give `float` instead of `rack`")
+    known = [str(chip) for chip in table.chips]
+    has_colours = "non-value" in game.facts.chips.kinds
+    for name in table.rack:
+        if is_value_chip(name) and name not in known:
+            raise InvalidInput(f"`rack` has chips of {name}, but `chips` are {', '.join(known)}")
+        if not is_value_chip(name) and not has_colours:
+            raise InvalidInput(
+                f"`rack` has chips {name!r}, but this game has no chips without a value"
+            )
+    if table.float not in (None, table.float_amount):
+        raise InvalidInput(
+            f"the float {table.float} is not the value of `rack`, {table.float_amount}; "
+            "leave `float` out"
+        )
 
 
 def configured_table(config: HouseConfig, name: str, by: Actor) -> ConfiguredTable:
@@ -159,8 +194,9 @@ def configured_table(config: HouseConfig, name: str, by: Actor) -> ConfiguredTab
         currency=config.currency,
         mode=table.mode,
         chips=table.chips,
-        float_amount=table.float,
+        float_amount=table.float_amount,
         limits=configured_limits(table, game),
+        rack=table.rack or msgspec.UNSET,
     )
     return ConfiguredTable(setup, opening, game)
 

@@ -219,7 +219,7 @@ async def _set_up_table(handler: CommandHandler, config: HouseConfig, name: str)
     house_table = await handler.table(name)
     if not house_table.id:
         await _establish_table(handler, name, setup)
-    if not house_table.table.currency:
+    if not house_table.table.currency and not config.tables[name].rack:  # people count a rack
         key = f"house file: open {name}"
         await handler.handle(opening, table=name, account=CONSOLE, key=key)
     house_table = await handler.table(name)
@@ -241,23 +241,37 @@ def _table_notices(
     house_table: HouseTable, config: HouseConfig, table: TableConfig, game: Game
 ) -> list[str]:
     """Return how a table differs from the house file, and what it waits for."""
-    state, differences = house_table.table, []
+    state, differences = house_table.table, list[str]()
     if house_table.game_hash != game.hash:
         differences.append(f"is set up for {house_table.game} with other rules or readings")
     if house_table.dealt_by_house != table.dealt_by_house:
         differences.append(f"is dealt by {_describe_dealer(house_table, table)}")
+    if state.currency:
+        differences += _term_differences(house_table, config, table, game)
+    notices = [f"{difference}, unlike the house file" for difference in differences]
+    if not state.currency:
+        notices.append("waits for two people to count its rack and open it")
+    elif not state.open:
+        notices.append("is closed; its staff can open it")
+    elif missing := [check for check in game.facts.opening if check not in state.checks]:
+        notices.append(f"waits for its opening checks: {', '.join(missing)}")
+    return notices
+
+
+def _term_differences(
+    house_table: HouseTable, config: HouseConfig, table: TableConfig, game: Game
+) -> list[str]:
+    """Return how the terms on which a table opened last differ from the house file."""
+    state, differences = house_table.table, list[str]()
     if state.currency != config.currency:
         differences.append(f"plays in {state.currency}")
     if (state.mode, state.chips) != (table.mode, table.chips):
         differences.append("keeps its mode and its chips")
     if configured_limits(table, game) not in (state.limits, state.next_limits):
         differences.append("keeps the limits set at the table")
-    notices = [f"{difference}, unlike the house file" for difference in differences]
-    if not state.open:
-        notices.append("is closed; its staff can open it")
-    elif missing := [check for check in game.facts.opening if check not in state.checks]:
-        notices.append(f"waits for its opening checks: {', '.join(missing)}")
-    return notices
+    if state.open and (state.holders is not None) != bool(table.rack):
+        differences.append(f"deals in {'amounts' if table.rack else 'chips'}")
+    return differences
 
 
 def _describe_dealer(house_table: HouseTable, table: TableConfig) -> str:

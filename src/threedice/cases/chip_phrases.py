@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from threedice.cases.expectations import require_known_player
 from threedice.cases.language import ExpectationFailed, Phrase, build
+from threedice.money import stack_account
 from threedice.table import commands, events
 from threedice.table.chip_counts.counts import face_value, without_zeros
 from threedice.table.chip_counts.ledger import bet_holder, chip_pile
 from threedice.table.chip_counts.prose import describe_counts
+from threedice.table.rules import require_box
 from threedice.table.usual_steps import SUPERVISOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from threedice.cases.language import CaseContext, Fields
+    from threedice.table.chip_counts.ledger import ChipHolders
     from threedice.table.commands import AnyCommand
 
 
@@ -35,15 +39,27 @@ def _count_drop(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
 # --- expectations -------------------------------------------------------------------------------
 
 
+def _holders(context: CaseContext) -> ChipHolders:
+    """Return the chips of every holder; the table must deal in chips."""
+    if context.state.holders is None:
+        raise ExpectationFailed("the table deals in amounts and knows no chips; give it a `rack`")
+    return context.state.holders
+
+
 def _check_holder(context: CaseContext, fields: Fields) -> None:
-    holder = f"stack/{fields['player']}" if "player" in fields else "float"
-    actual = (context.state.holders or {}).get(holder, {})
+    holder = "float"
+    if "player" in fields:
+        require_known_player(context, fields["player"])
+        holder = stack_account(fields["player"])
+    actual = _holders(context).get(holder, {})
     _expect_counts(f"{fields.get('player', 'the rack')} holds", actual, fields["counts"])
 
 
 def _check_pile(context: CaseContext, fields: Fields) -> None:
     """Compare the chips of a bet in the order in which they lie, from the bottom to the top."""
-    counts = (context.state.holders or {}).get(bet_holder(fields["box"], fields["player"]), {})
+    require_known_player(context, fields["player"])
+    require_box(context.game, fields["box"])
+    counts = _holders(context).get(bet_holder(fields["box"], fields["player"]), {})
     actual = dict(chip_pile(context.game, context.state, fields["player"], counts))
     if list(actual.items()) != list(fields["counts"].items()):
         what = f"{fields['player']}'s pile on {fields['box']} is"

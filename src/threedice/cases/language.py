@@ -191,8 +191,13 @@ def _parse_counts(text: str, _context: CaseContext) -> dict[str, int]:
     """Return counts of chips, such as those of "2x5 1x25 20xred"."""
     if text == "nothing":
         return {}
-    pairs = (each.split("x", 1) for each in text.split())
-    return {name: int(count) for count, name in pairs}
+    counts: dict[str, int] = {}
+    for each in text.split():
+        count, name = each.split("x", 1)
+        if name in counts:
+            raise InvalidInput(f"{text!r} counts the chips {name} twice")
+        counts[name] = int(count)
+    return counts
 
 
 FIELD_TYPES: Final[dict[str, tuple[str, Callable[[str, CaseContext], Any]]]] = {

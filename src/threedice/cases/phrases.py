@@ -161,6 +161,9 @@ _TO_AREA: Final = "( at {to_area:word})?"
 _FOR: Final = "( for {player})?"
 _WITH: Final = "( with {approved_by:actor})?"
 _IN: Final = "( in {counts:counts})?"
+_NO_PART_TWICE: Final = (
+    "(?![^:]* (?P<part>of|knowing|affecting|by|with) [^:]* (?P=part) )"  # before the note
+)
 _MOVED_BY: Final = "(, moved by (?:the |a ){moved_by=dealer|patron})?"
 
 PHRASES: Final = (
@@ -269,14 +272,20 @@ PHRASES: Final = (
     Phrase(
         "collect the losers", _BY + "collects? the losers", send(commands.CollectLosers, by=DEALER)
     ),
+    Phrase(
+        "pay the winners on big [at left]",
+        _BY + "pays? the winners on {box:box}" + _AREA,
+        send(commands.PayArea, by=DEALER),
+    ),
     Phrase("pay the winners", _BY + "pays? the winners", send(commands.PayWinners, by=DEALER)),
     Phrase("dice 1 3 6", "({by:actor} plays )?dice {dice:roll}", _play_round),
     # irregularities
     Phrase(
         "dealer reports walked-away [of ann] [knowing 6 6] [affecting 1 2] [by bell-1]"
         " [with supervisor] [: a note]",
-        "{by:actor} reports {irregularity:irregularity}( of {player}| knowing {known:faces}"
-        "| affecting {rounds:ints}| by {piece}| with {approved_by:actor})*(: {note:text})?",
+        "{by:actor} reports {irregularity:irregularity}" + _NO_PART_TWICE + "( of {player}"
+        "| knowing {known:faces}| affecting {rounds:ints}| by {piece}| with {approved_by:actor})*"
+        "(: {note:text})?",
         send(commands.Report),
     ),
     Phrase(
@@ -325,8 +334,8 @@ PHRASES: Final = (
         send(commands.CloseTable, by=SUPERVISOR),
     ),
     Phrase(
-        "open the table [counting 98x5 100x25] [with a float of 5000]",
-        _BY + "opens? the table( counting {rack:counts})?"
+        "open the table [counting 98x5 100x25] [issued 100x5 100x25] [with a float of 5000]",
+        _BY + "opens? the table( counting {rack:counts})?( issued {issued:counts})?"
         "( with a float of {float_amount:int})?" + _WITH,
         _open_table,
     ),

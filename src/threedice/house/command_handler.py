@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
@@ -81,13 +82,13 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
     """
 
     command: AnyStreamCommand
+    command_hash: bytes
     table: str
     account: str
     key: str
     preceding_events: Sequence[AnyStreamEvent] = ()
     at: int | None = None
     precondition: Callable[[Any], bool] | None = None
-    command_hash: bytes = b""
 
 
 class _CommandInFlight(NamedTuple):
@@ -150,16 +151,14 @@ class CommandHandler:
             )
         if self.suspension.recovery_cause:
             raise StoreFailed(self.suspension.recovery_cause)
-        return await self._submit(
-            CommandEnvelope(command, table, account, key, precondition=precondition)
-        )
+        return await self._submit(command, table, account, key, precondition=precondition)
 
     async def check(
         self, command: AnyStreamCommand, *, table: str = "", account: str, key: str
     ) -> Decision:
         """Return the events of a command or raise the refusal of it, as of now; write nothing."""
         command, command_hash = normalise_command(table, command)
-        envelope = CommandEnvelope(command, table, account, key, command_hash=command_hash)
+        envelope = CommandEnvelope(command, command_hash, table, account, key)
         for _ in range(MAX_DECISION_ATTEMPTS):
             streams = await self.streams.get(decisions.affected_streams(table, command))
             try:
@@ -182,9 +181,7 @@ class CommandHandler:
     ) -> CommandResult:
         """Decide a command of the house itself, from its dealer or its recovery."""
         account = decisions.HOUSE_ACCOUNT
-        return await self._submit(
-            CommandEnvelope(command, table, account, key, preceding_events, at, precondition)
-        )
+        return await self._submit(command, table, account, key, preceding_events, at, precondition)
 
     async def find_result(self, account: str, key: str) -> CommandResult | None:
         """Return the result of a command by its key; None if it was never accepted.
@@ -236,12 +233,21 @@ class CommandHandler:
 
     # --- decisions ------------------------------------------------------------------------------
 
-    def _submit(self, envelope: CommandEnvelope) -> asyncio.Future[CommandResult]:
+    def _submit(
+        self,
+        command: AnyStreamCommand,
+        table: str,
+        account: str,
+        key: str,
+        preceding_events: Sequence[AnyStreamEvent] = (),
+        at: int | None = None,
+        precondition: Callable[[Any], bool] | None = None,
+    ) -> asyncio.Future[CommandResult]:
         """Start a command, or join the same one in flight or completed; return a future result.
 
         Cancelling the future cancels neither the command nor the futures of other callers.
         """
-        account_key = account, key = envelope.account, envelope.key
+        account_key = account, key
         if not account or not key:
             raise InvalidInput("a command needs an account and an idempotency key")
         try:
@@ -250,7 +256,7 @@ class CommandHandler:
             raise InvalidInput(
                 "account and key must be text that can be encoded as UTF-8"
             ) from None
-        command, command_hash = normalise_command(envelope.table, envelope.command)
+        command, command_hash = normalise_command(table, command)
         future: asyncio.Future[CommandResult] = self._loop.create_future()
         if completed := self._completed.get(account_key):
             _require_same_command(completed[0], command_hash, key)
@@ -259,7 +265,9 @@ class CommandHandler:
             _require_same_command(in_flight.command_hash, command_hash, key)
             in_flight.callers.append(future)
         else:
-            envelope = msgspec.structs.replace(envelope, command=command, command_hash=command_hash)
+            envelope = CommandEnvelope(
+                command, command_hash, table, account, key, preceding_events, at, precondition
+            )
             task = self._loop.create_task(self._write_until_accepted(envelope))
             self._in_flight[account_key] = _CommandInFlight(command_hash, task, [future])
             task.add_done_callback(partial(self._finish, account_key))
@@ -391,8 +399,8 @@ class CommandHandler:
 
 def _result_of(pending: PendingCommand) -> CommandResult:
     """Return the result of a command that has been written."""
-    entries = tuple(entry for append in pending.appends for entry in append.entries)
-    return CommandResult(entries, tuple(event for events in pending.events for event in events))
+    entries = chain.from_iterable([append.entries for append in pending.appends])
+    return CommandResult(tuple(entries), tuple(chain.from_iterable(pending.events)))
 
 
 def _require_same_command(known_hash: bytes, command_hash: bytes, key: str) -> None:

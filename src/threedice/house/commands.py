@@ -38,6 +38,14 @@ class ResolveInterruption(HouseCommand, frozen=True, kw_only=True, tag="ResolveI
     known: list[int] = []
 
 
+class AcknowledgeVariance(HouseCommand, frozen=True, kw_only=True, tag="AcknowledgeVariance"):
+    """Record that a person knows of the variance of a count, by the number of its slip."""
+
+    facts = CommandFacts(SUPERVISORS, "nobody", while_closed=True)
+    by: Actor
+    slip: int
+
+
 class InterruptTable(HouseCommand, frozen=True, kw_only=True, tag="InterruptTable"):
     """Mark a staffed table as interrupted in mid-round; only the house sends this."""
 
@@ -50,7 +58,10 @@ class RecoverRound(HouseCommand, frozen=True, kw_only=True, tag="RecoverRound"):
     facts = HOUSE_ONLY
 
 
-AnyTableCommand = AnyCommand | EstablishTable | ResolveInterruption | InterruptTable | RecoverRound
+AnyTableCommand = (
+    AnyCommand | EstablishTable | ResolveInterruption | AcknowledgeVariance | InterruptTable
+    | RecoverRound
+)  # fmt: skip
 
 
 AnyAccountCommand = OpenAccount | Deposit | Withdraw

@@ -17,6 +17,7 @@ from threedice.facts import STAFF, SUPERVISORS
 from threedice.house import events as house_events
 from threedice.house.codec import tag_of
 from threedice.house.commands import (
+    AcknowledgeVariance,
     AnyAccountCommand,
     AnyStreamCommand,
     EstablishTable,
@@ -62,6 +63,8 @@ HOUSE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "floor/nothing-to-recover": "no round of this table needs recovery",
     "floor/dealt-by-house": "the house deals this table; {step} is reserved for the house",
     "floor/player-only": "the house deals this table; only the player may send {step}",
+    "floor/no-variance": "slip {slip} of table {table} has no variance to acknowledge",
+    "floor/acknowledged": "you have acknowledged the variance of slip {slip} already",
     "floor/too-quick": "betting for {seconds} seconds is too short at a table that the house deals;"
     " this house allows no less than {shortest}",
 }
@@ -106,6 +109,8 @@ def decide_at_table(
         raise _refuse("floor/no-table", table=table)
     if isinstance(command, ResolveInterruption):
         return [_decide_resolution(game, house_table, command)]
+    if isinstance(command, AcknowledgeVariance):
+        return [_decide_acknowledgement(house_table, command)]
     if isinstance(command, InterruptTable | RecoverRound):
         return [_decide_recovery(game, house_table, command, sender)]
     if house_table.interrupted:
@@ -161,6 +166,19 @@ def _decide_transfer(
         amount=command.amount,
     )
     return decide_account(account, transfer)
+
+
+def _decide_acknowledgement(
+    house_table: HouseTable, command: AcknowledgeVariance
+) -> tuple[AnyStreamEvent, ...]:
+    """Decide that a person knows of a variance; each person acknowledges it once."""
+    require_role(command.by, command.facts.roles)
+    variance = house_table.variances.get(command.slip)
+    if variance is None:
+        raise _refuse("floor/no-variance", slip=command.slip, table=house_table.id)
+    if command.by.id in variance.acknowledged_by:
+        raise _refuse("floor/acknowledged", slip=command.slip)
+    return (house_events.VarianceAcknowledged(slip=command.slip, by=command.by),)
 
 
 def establish_table(

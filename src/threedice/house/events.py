@@ -95,6 +95,14 @@ class PlayersNotified(HouseEvent, frozen=True, kw_only=True, tag="PlayersNotifie
     outcome: Literal["void", "goes on"]
 
 
+class VarianceAcknowledged(HouseEvent, frozen=True, kw_only=True, tag="VarianceAcknowledged"):
+    """A person acknowledged the variance of a count, by the number of its slip."""
+
+    audience = STAFF_ONLY
+    slip: int
+    by: Actor
+
+
 class WritingReleased(HouseEvent, frozen=True, kw_only=True, tag="WritingReleased"):
     """A person inspected a failed store and allowed the house to write again."""
 
@@ -164,7 +172,7 @@ class EntriesAccepted(HouseEvent, frozen=True, kw_only=True, tag="EntriesAccepte
 
 AnyHouseEvent = (
     TableEstablished | SeedCommitted | SeedRevealed | SeedLost | TableInterrupted
-    | InterruptionResolved | PlayersNotified | WritingReleased
+    | InterruptionResolved | PlayersNotified | VarianceAcknowledged | WritingReleased
     | SigningKeyRotated | KeysReplaced | HouseRestored | EntriesAccepted
 )  # fmt: skip
 

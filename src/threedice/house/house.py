@@ -65,6 +65,8 @@ STATEMENT_DELAY_SECONDS = 1.0
 SUSPENSION_POLL_SECONDS = 2.0
 """Seconds between checks whether another server has suspended or released the house."""
 
+_ROUND_ENDS = frozenset({WinnersPaid, RoundVoided})
+
 
 class House:
     """One server of a house; several can share one PostgreSQL database."""
@@ -262,9 +264,9 @@ class House:
     def _on_written(self, pending: PendingCommand) -> None:
         """Note the streams of a durable command, and start a dealer for a table just set up."""
         for append, events in zip(pending.appends, pending.events, strict=True):
-            round_ended = any(isinstance(event, WinnersPaid | RoundVoided) for event in events)
-            self.note_change(append.stream, is_urgent=round_ended)
-            if any(isinstance(event, TableEstablished) for event in events):
+            kinds = set(map(type, events))
+            self.note_change(append.stream, is_urgent=not kinds.isdisjoint(_ROUND_ENDS))
+            if TableEstablished in kinds:
                 self._tasks.append(asyncio.create_task(self._ensure_dealer(append.stream)))
 
     def note_change(self, stream: str, *, is_urgent: bool) -> None:

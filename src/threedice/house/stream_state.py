@@ -25,6 +25,7 @@ from threedice.errors import (
 from threedice.house import events
 from threedice.house.allowances import MovedAlone, count_event
 from threedice.house.events import AnyHouseEvent, AnyStreamEvent, HouseEvent, Timing
+from threedice.house.variances import Variance, add_variance
 from threedice.money import Balances, Posting, player_account
 from threedice.rulebook import Game
 from threedice.rulebook import load as load_game
@@ -39,7 +40,9 @@ from threedice.table.events import (
     ChipEvent,
     DiceChosen,
     DiceOffered,
+    DropCounted,
     LimitsSet,
+    RackCounted,
     ResultCalled,
     RoundVoided,
     TableClosed,
@@ -95,6 +98,8 @@ class HouseTable:
     """The float counted at the last close."""
     moved_alone: MovedAlone = field(default_factory=dict)
     """The sums that were moved without a second person in the last 24 hours."""
+    variances: dict[int, Variance] = field(default_factory=dict)
+    """The last variances of counts, by slip."""
 
 
 @dataclass(slots=True)
@@ -168,6 +173,8 @@ def _evolve_house_table(
     count_event(house_table.moved_alone, event, at)
     if isinstance(event, TableOpened | LimitsSet):
         house_table.approved_limits = event.limits
+    elif isinstance(event, RackCounted | DropCounted):
+        add_variance(house_table.variances, event, at)
     if isinstance(event, TableOpened):
         house_table.opening_float = event.float_amount
     elif isinstance(event, TableClosed):
@@ -197,6 +204,9 @@ def _apply_house_event(house_table: HouseTable, event: AnyHouseEvent) -> None:
             house_table.interrupted = event.round
         case events.InterruptionResolved():
             house_table.interrupted = 0
+        case events.VarianceAcknowledged():
+            if event.slip in house_table.variances:  # else it was too old to be kept
+                house_table.variances[event.slip].acknowledged_by.append(event.by.id)
         case _:
             pass
 
@@ -213,7 +223,7 @@ def _evolve_house_state(house: HouseState, event: AnyStreamEvent, _at: int, _ver
 FOLDS: Final[dict[str, Fold[Any]]] = {
     "table": Fold(
         HouseTable,
-        "table-9",
+        "table-10",
         msgspec.msgpack.Decoder(HouseTable).decode,
         _evolve_house_table,
         lambda house_table, account: table_balance(house_table.table, account),

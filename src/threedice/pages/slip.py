@@ -43,16 +43,16 @@ def slip_page(game: Game, table: str, currency: str, slip: Slip) -> str:
             markup.table(COUNT_COLUMNS, slip_rows(slip, currency)),
             markup.heading("Signatures"),
             markup.table(("name", "role", "signature"), _signatures(slip)),
+            *_acknowledgements(slip),
         ],
     )
 
 
 def describe_slip(slip: Slip) -> str:
     """Return when a slip was recorded, the closing that it belongs to, and its note."""
-    at = datetime.fromtimestamp(slip.at / 1_000_000, UTC)
     closing = f", drop box of closing {slip.closing}" if slip.closing else ""
     note = f": {slip.note}" if slip.note else ""
-    return f"Recorded {at:%Y-%m-%d %H:%M:%S} UTC{closing}{note}"
+    return f"Recorded {_time(slip.at)}{closing}{note}"
 
 
 def slip_rows(slip: Slip, currency: str) -> list[tuple[str, ...]]:
@@ -76,6 +76,21 @@ def slip_rows(slip: Slip, currency: str) -> list[tuple[str, ...]]:
 def _signatures(slip: Slip) -> list[tuple[str, str, str]]:
     people: list[Actor] = [slip.by, *([slip.approved_by] if slip.approved_by else [])]
     return [(person.id, person.role, "") for person in people]
+
+
+def _acknowledgements(slip: Slip) -> list[str]:
+    """Return the people who acknowledged the variance of a slip, and when."""
+    if not slip.acknowledged:
+        return []
+    rows = [(each.by.id, each.by.role, _time(each.at)) for each in slip.acknowledged]
+    return [
+        markup.heading("Variance acknowledged"),
+        markup.table(("name", "role", "time"), rows),
+    ]
+
+
+def _time(at: int) -> str:
+    return f"{datetime.fromtimestamp(at / 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _signed(amount: int, currency: str) -> str:

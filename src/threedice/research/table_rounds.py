@@ -17,6 +17,7 @@ from threedice.errors import InvalidInput, Refusal
 from threedice.research.terms import CHIP
 from threedice.table import Table, commands, events
 from threedice.table.limits import remaining_room, stake_step
+from threedice.table.money import table_postings
 from threedice.table.usual_steps import SUPERVISOR
 
 if TYPE_CHECKING:
@@ -165,15 +166,13 @@ class TableRounds:
 
     def returned(self, player: PlayerId) -> int:
         """Return the chips that limits gave back to a player in the last round."""
-        total = 0
-        for event in self.table.history:
-            match event:
-                case events.BetRejected():
-                    total += event.amount if event.player == player else 0
-                case events.BetsApportioned():
-                    shares = (each for each in event.bets if each[1] == player)
-                    total += sum(stake - plays for _, _, stake, plays in shares)
-        return total
+        return sum(
+            posting.amount
+            for event in self.table.history
+            if isinstance(event, events.BetRejected | events.BetsApportioned)
+            for posting in table_postings(event)
+            if posting.player == player
+        )
 
 
 def requested_stakes(boxes: Sequence[str], action: Any) -> dict[str, int]:

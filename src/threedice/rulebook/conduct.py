@@ -333,7 +333,7 @@ USUAL_EQUIPMENT: Final = (
 class OpeningCheck(RulebookStruct, frozen=True, kw_only=True):
     """A check that must be made before the first round, and the kinds of equipment it covers.
 
-    With `test`, every light of the layout must have been seen to work in test mode; with `seal`,
+    With `test`, a test must have shown every light of the layout working; with `seal`,
     the number of the seal is compared with the register.
     """
 

@@ -86,11 +86,18 @@ class ShooterCommand(StepCommand, frozen=True, kw_only=True, omit_defaults=True)
 class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
     """Open a table with its float, chips and limits; a second person must approve new terms.
 
-    With a `rack`, counted by chip by two people, the table deals in chips, else in amounts.
+    With a `rack`, counted by chip by two people, the table deals in chips, else in amounts. At the
+    first opening in chips the count is compared with the chips that the cage `issued`, by the house
+    file; later ones are compared with the last closer.
     """
 
     facts = CommandFacts(
-        STAFF, "manage", second_person="approved_by", alone="approved-terms", while_closed=True
+        STAFF,
+        "manage",
+        second_person="approved_by",
+        alone="approved-terms",
+        while_closed=True,
+        house_fields=("issued",),
     )
     table: ShortText
     currency: Currency
@@ -100,6 +107,7 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
     limits: TableLimits
     approved_by: OptionalActor = msgspec.UNSET
     rack: OptionalCounts = msgspec.UNSET
+    issued: OptionalCounts = msgspec.UNSET
 
 
 class PassCheck(TableCommand, frozen=True, kw_only=True, tag="PassCheck"):
@@ -605,8 +613,19 @@ class CollectLosers(StepCommand, frozen=True, kw_only=True, tag="CollectLosers")
     step = "collect-losers"
 
 
+class PayArea(StepCommand, frozen=True, kw_only=True, omit_defaults=True, tag="PayArea"):
+    """Pay the winning bets of one box before the others; its players may take their chips.
+
+    `area` names the area of the box, only where each area has limits of its own.
+    """
+
+    step = "pay-winners"
+    box: BoxId
+    area: ShortText = ""
+
+
 class PayWinners(StepCommand, frozen=True, kw_only=True, tag="PayWinners"):
-    """Pay the winning bets."""
+    """Pay the winning bets that are still unpaid."""
 
     step = "pay-winners"
 
@@ -712,7 +731,7 @@ AnyCommand = (
     | BuyIn | CashOut | ChangeChips | RepayDebt | TakeColour | ColourUp
     | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack | JudgeLine
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover
-    | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayWinners
+    | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayArea | PayWinners
     | Report | AbandonRound | AmendResult | CorrectBet | MakeRuling
     | FailCheck | RegisterPiece | OmitEquipment | ReplacePiece | ReleasePiece
     | InstallDice | InspectDice | RemoveDice | DestroyDice | StartTest | EnterTrial | EndTest

@@ -6,7 +6,7 @@ are plain tuples, because a settlement may list a hundred thousand of them.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
@@ -282,8 +282,12 @@ class BetWithdrawn(PlayerEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
     area: str = ""
 
 
+ALL_PLACEMENTS: Final = 0
+"""In place of the number of a placement: all placements of a bet."""
+
+
 class BetRejected(PlayerEvent, frozen=True, kw_only=True, tag="BetRejected"):
-    """Chips over a limit were returned to a player."""
+    """Chips over a limit were returned to a player: of one placement, or the whole bet."""
 
     spot: Spot
     amount: int
@@ -400,8 +404,17 @@ class LosersCollected(ChipEvent, frozen=True, kw_only=True, tag="LosersCollected
     bets: list[Stake]
 
 
+class AreaPaid(ChipEvent, frozen=True, kw_only=True, tag="AreaPaid"):
+    """The winning bets of one spot were paid and returned before those of the others."""
+
+    audience = Audience(lists={"bets": 1, "chip_moves": 2})
+    spot: Spot
+    bets: list[Payout]
+    by: Actor
+
+
 class WinnersPaid(ChipEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
-    """The winning bets were paid and returned; the round is settled."""
+    """The winning bets still unpaid were paid and returned; the round is settled."""
 
     audience = Audience(lists={"bets": 1, "chip_moves": 2})
     round: int
@@ -679,7 +692,7 @@ AnyChipEvent = (
     TableOpened | FloatFilled | FloatCredited | TableClosed
     | BoughtIn | CashedOut | ChipsChanged | DebtRepaid | ColourTaken | ColouredUp
     | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack | LineJudged
-    | BetsApportioned | LosersCollected | WinnersPaid
+    | BetsApportioned | LosersCollected | AreaPaid | WinnersPaid
     | ShooterWon | ShooterLost | ShooterRestored | RoundVoided | RoundsReversed | ThrowRepeated
     | BetCorrected | RulingMade
 )  # fmt: skip
@@ -692,7 +705,7 @@ AnyEvent = (
     | RoundStarted | BettingOpened | BettingClosed | StepTaken
     | BetPlaced | BetWithdrawn | BetRejected | ChipsMoved | ChipsPutBack | LineJudged
     | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered
-    | ResultAmended | AreasLit | BetsApportioned | LosersCollected | WinnersPaid
+    | ResultAmended | AreasLit | BetsApportioned | LosersCollected | AreaPaid | WinnersPaid
     | ShooterAdvanced | ShooterWon | ShooterLost | ShooterRestored | RoundVoided | RoundsReversed
     | ThrowRepeated | RoundContinued | IrregularityNoted | BetCorrected | RulingMade
     | PieceRegistered | EquipmentOmitted | PieceReplaced | PieceFailed | PieceReleased | CheckFailed

@@ -52,8 +52,13 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.current.keys = [*state.current.keys[-2:], event.key]
         case events.LosersCollected():
             _collect(state, event)
+        case events.AreaPaid():
+            _pay(state, event)
+            del state.current.bets[event.spot], state.current.totals[event.spot]
+            state.current.paid.append(event.spot)
         case events.WinnersPaid():
             _pay(state, event)
+            _end_round(state, event)
         case events.RoundStarted():
             _start_round(state, event)
         case events.BettingOpened():
@@ -294,7 +299,10 @@ def _place(state: TableState, event: events.BetPlaced) -> None:
         state.shooter.stake += event.amount
         return
     current, spot, amount = state.current, event.spot, event.amount
-    bet = current.bets.setdefault(spot, {}).setdefault(event.player, Bet())
+    bets = current.bets.setdefault(spot, {})
+    bet = bets.get(event.player)
+    if bet is None:
+        bet = bets[event.player] = Bet()
     bet.total += amount
     bet.placements.append(Placement(event.number, amount, event.area, event.manner))
     current.totals[spot] = current.totals.get(spot, 0) + amount
@@ -400,7 +408,7 @@ def _collect(state: TableState, event: events.LosersCollected) -> None:
     state.float_amount += sum(amount for _, _, amount in event.bets)
 
 
-def _pay(state: TableState, event: events.WinnersPaid) -> None:
+def _pay(state: TableState, event: events.AreaPaid | events.WinnersPaid) -> None:
     seats, nets = state.seats, state.current.nets
     for _, player, stake, winnings in event.bets:
         seat = seats[player]
@@ -408,6 +416,9 @@ def _pay(state: TableState, event: events.WinnersPaid) -> None:
         seat.stack += stake + winnings
         nets[player] = nets.get(player, 0) + winnings
     state.float_amount -= sum(winnings for _, _, _, winnings in event.bets)
+
+
+def _end_round(state: TableState, event: events.WinnersPaid) -> None:
     state.settled[event.round] = state.current.nets
     state.last_settled = SettledRound(event.round, state.current.shooter)
     state.round = None

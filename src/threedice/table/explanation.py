@@ -82,7 +82,9 @@ def explain_round(
                 each.add(state, event)
             evolve(state, event)
             is_over = state.round is None and state.rounds >= number
-        if is_over and isinstance(event, POST_SETTLEMENT_EVENTS):
+        if isinstance(event, events.DebtRepaid) or (
+            is_over and isinstance(event, POST_SETTLEMENT_EVENTS)
+        ):
             for each in bets.values():
                 each.add_later(event)
     return {spot: each.result() for spot, each in bets.items()}
@@ -189,11 +191,12 @@ class _Explanation:
                     self.is_collected = True
                     roll = state.current.final_result
                     self.settle(explain_payout(game, self.spot, roll, self.stake), -self.stake)
-            case events.WinnersPaid():
+            case events.AreaPaid() | events.WinnersPaid():
+                roll = state.current.final_result
                 for spot, player, stake, winnings in event.bets:
                     if (spot, player) == (self.spot, self.player):
-                        odds = str(game.cell(box_of(spot), event.dice).odds)
-                        self.settle(explain_payout(game, spot, event.dice, stake), winnings, odds)
+                        odds = str(game.cell(box_of(spot), roll).odds)
+                        self.settle(explain_payout(game, spot, roll, stake), winnings, odds)
                         self.has_won = True
             case events.RoundVoided() if self.stake:
                 self.is_void = event.round == self.round
@@ -272,6 +275,8 @@ class _Explanation:
         fate = "stays" if stays and not returned else "returned"
         if self.is_collected:
             fate = f"put-back-{fate}" if event.bets == "stand" else "paid-back"
+        elif self.has_won:
+            fate = "payment-undone"
         facts = {"round": event.round, "cause": event.cause, "amount": self.stake}
         return ExplanationLine(f"void-{fate}", facts, _cause_clauses(self.game, event.cause))
 
@@ -296,7 +301,9 @@ class _Explanation:
                 self.after.append(ExplanationLine("locked-as-before", facts))
             case events.RoundsReversed() if self.round in event.rounds and not self.is_void:
                 self.net = 0
-                self.after += self._reversal_lines(event)
+                self.after += [*self._reversal_lines(event), *self._debt_lines(event)]
+            case events.RoundsReversed() if self.round in event.rounds and self.has_won:
+                self.after += self._debt_lines(event)
             case events.BetCorrected(round=self.round, player=self.player):
                 code = "correction-paid" if event.amount > 0 else "correction-taken"
                 corrected = {"amount": abs(event.amount), "reason": event.reason}
@@ -304,16 +311,17 @@ class _Explanation:
 
     def _reversal_lines(self, event: events.RoundsReversed) -> list[ExplanationLine]:
         moved = dict(event.transfers).get(self.player, 0)
-        owing = dict(event.owing).get(self.player, 0)
         code = "reversed" if not moved else "reversed-paid" if moved > 0 else "reversed-taken"
         facts: dict[str, Any] = {
             "round": self.round, "cause": event.cause, "amount": abs(moved)
         }  # fmt: skip
-        lines = [ExplanationLine(code, facts, _cause_clauses(self.game, event.cause))]
-        if owing:
-            debt = "owed" if owing > 0 else "debt-cancelled"
-            lines.append(ExplanationLine(debt, {"owing": abs(owing)}))
-        return lines
+        return [ExplanationLine(code, facts, _cause_clauses(self.game, event.cause))]
+
+    def _debt_lines(self, event: events.RoundsReversed) -> list[ExplanationLine]:
+        owing = dict(event.owing).get(self.player, 0)
+        if not owing:
+            return []
+        return [ExplanationLine("owed" if owing > 0 else "debt-cancelled", {"owing": abs(owing)})]
 
 
 def _cause_clauses(game: Game, cause: str) -> tuple[str, ...]:

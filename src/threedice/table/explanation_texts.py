@@ -74,6 +74,8 @@ EXPLANATION_TEXTS: Final[dict[str, str]] = {
     "void-stays": "{Unit} {round} is void: {cause} ({clauses}). {amount} stays for the next.",
     "void-paid-back": "{Unit} {round} is void: {cause} ({clauses}). {amount} was taken and is paid "
     "back.",
+    "void-payment-undone": "{Unit} {round} is void: {cause} ({clauses}). {amount} was handed back, "
+    "and its winnings are taken back.",
     "void-put-back-returned": "{Unit} {round} is void: {cause} ({clauses}). {amount} was taken and "
     "put back, and is returned.",
     "void-put-back-stays": "{Unit} {round} is void: {cause} ({clauses}). {amount} was taken and "

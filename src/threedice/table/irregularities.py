@@ -103,6 +103,7 @@ def _void(
     """Void the rounds that a report concerns, or repeat the current throw.
 
     Payments and collected bets are put back, on the layout if the bets of the current round stand.
+    A throw of which winners have been paid is void: their bets cannot be thrown for again.
     A second person must approve if the dice of a round are established.
     """
     rounds = _rounds_concerned(game, state, command, rule)
@@ -110,7 +111,7 @@ def _void(
     settled = [number for number in rounds if current is None or number != current.number]
     is_known = settled or rule.consequence == "void-affected-rounds" or state.current.is_established
     second = require_approval(game, by, command.approved_by, rule) if is_known else None
-    if rule.consequence == "throw-again" and not settled:
+    if rule.consequence == "throw-again" and not settled and not state.current.paid:
         return _repeat_throw(game, state, command, second)
     voided: list[AnyEvent] = []
     if _dice_go_back(state, settled):
@@ -154,7 +155,7 @@ def _may_be_void(state: TableState, number: int, rule: Irregularity) -> bool:
     """Return whether an irregularity that is found now still voids a round."""
     current, last = state.round, state.last_settled
     if current and number == current.number:
-        return rule.consequence != "throw-again" or "throw" in current.done
+        return rule.caused_by in (None, *current.done)
     if rule.consequence == "void-affected-rounds" or rule.found_until == "always":
         return True
     if rule.found_until == "last-payment" or last is None or number != last.number:

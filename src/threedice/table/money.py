@@ -45,7 +45,7 @@ def table_postings(event: AnyEvent) -> list[Posting]:
                 Posting("layout", "float", amount, player, spot)
                 for spot, player, amount in event.bets
             ]
-        case events.WinnersPaid():
+        case events.AreaPaid() | events.WinnersPaid():
             return [posting for bet in event.bets for posting in _win_postings(bet)]
         case events.ShooterWon(player=player):
             return _win_postings(("", player, event.stake, event.winnings))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.rulebook.conduct import IrregularityName, StepName
     from threedice.table.commands import Actor
-    from threedice.table.events import AnyEvent, Stake
+    from threedice.table.events import AnyEvent, Payout, Stake
 
 
 def describe_events(
@@ -144,12 +144,10 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             return f"  Pro rata: {shares}."
         case events.LosersCollected():
             return f"  Losers collected: {_stakes(event.bets, fmt)}."
+        case events.AreaPaid():
+            return f"  Winners of {event.spot} paid: {_payouts(event.bets, fmt)}."
         case events.WinnersPaid():
-            paid = "; ".join(
-                f"{player}'s {fmt(stake)} on {spot} wins {fmt(won)}"
-                for spot, player, stake, won in event.bets
-            )
-            return f"  Winners paid: {paid or 'none'}."
+            return f"  Winners paid: {_payouts(event.bets, fmt)}."
         case events.ShooterAdvanced():
             return f"  {event.player} has thrown {event.throws} and throws again."
         case events.ShooterWon():
@@ -234,6 +232,13 @@ def _faces(game: Game, dice: tuple[int, int, int]) -> str:
 
 def _stakes(stakes: Iterable[Stake], fmt: AmountFormatter) -> str:
     texts = (f"{player}'s {fmt(amount)} on {spot}" for spot, player, amount in stakes)
+    return "; ".join(texts) or "none"
+
+
+def _payouts(payouts: Iterable[Payout], fmt: AmountFormatter) -> str:
+    texts = (
+        f"{player}'s {fmt(stake)} on {spot} wins {fmt(won)}" for spot, player, stake, won in payouts
+    )
     return "; ".join(texts) or "none"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from threedice.table.chip_counts.moves import ChipPlan
-from threedice.table.events import BetRejected
+from threedice.table.events import ALL_PLACEMENTS, BetRejected
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _reject_last_first(
 
     If the player's bet on the spot would fall below the minimum, all of that bet is returned; where
     the minimum applies to the total of a box, if that total would. An amount that chips cannot make
-    is raised to the next higher one that they can.
+    is raised to the next higher one that they can, at last to the whole bet.
     """
     step = stake_step(game.boxes[box_of(spot)], state.chips)
     minimum = limits_in_force(state).for_box(box_of(spot)).minimum
@@ -110,24 +110,23 @@ def _reject_last_first(
     rejections = []
     while excess > 0:
         number, player, amount = placements.pop()
-        rejected = min(amount, -(-excess // step) * step)
-        kept = sum(row[2] for row in placements if row[1] == player or not is_per_player)
-        kept += amount - rejected
-        if chips and kept >= minimum:
-            most = min(amount, rejected + kept - minimum)
-            raised = chips.payable_return(spot, player, rejected, most, step)
-            kept, rejected = kept - raised + rejected, raised
-        returned = [(number, player, rejected)]
-        if kept < minimum or rejected > amount:
+        over = min(amount, -(-excess // step) * step)
+        rejected = chips.least_payable(spot, player, over, amount, step) if chips else over
+        staked = amount + sum(row[2] for row in placements if row[1] == player or not is_per_player)
+        if rejected is None or staked - rejected < minimum:
             others = [row for row in placements if row[1] == player]
             returned = [(number, player, amount), *reversed(others)]
             placements[:] = [row for row in placements if row[1] != player]
-            if chips:
-                chips.return_bet(spot, player)
-        elif rejected < amount:
-            placements.append((number, player, amount - rejected))
+            if chips and others:  # as it lies, because its parts may need change
+                returned = [(ALL_PLACEMENTS, player, sum(row[2] for row in returned))]
+        else:
+            returned = [(number, player, rejected)]
+            if rejected < amount:
+                placements.append((number, player, amount - rejected))
         for number, _, part in returned:
             excess -= part
+            if chips:
+                chips.return_stake(spot, player, part)
             rejections.append(
                 BetRejected(player=player, spot=spot, amount=part, number=number, limit=limit)
             )

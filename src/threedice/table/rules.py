@@ -208,7 +208,7 @@ def require_step(
     if step in (state.round.skipped if state.round else ()) and rule.equipment:
         raise refuse("equipment/none", rule, kind=", ".join(rule.equipment))
     if rule.per == "shooter" and is_in_series(state):
-        raise refuse("shooter/series", rule)
+        raise refuse("shooter/series", game.facts.shooter, rule)
     done = steps_done(game, state)
     if step in done and not may_repeat:
         raise refuse("step/already-done", rule, step=step)
@@ -422,6 +422,8 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "chips/colours-out": "these players hold chips in their colours: {players}; colour them up",
     "count/no-drop": "there is no drop of closing {closing} to count; waiting: {waiting}",
     "count/note": "{note} is no value of a note or coin; give values in minor units",
+    "payment/none": "no winning bet on {box} waits to be paid by itself; name a box with one, or "
+    "pay all winners",
     "player/unknown": "player {player} has no chips at this table; they buy in first",
     "player/looks-alike": "{player} looks like {other}, who is at this table; give another id",
     "player/age": "players must be at least {years} years old",

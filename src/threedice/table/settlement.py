@@ -18,7 +18,13 @@ from threedice.table.chip_counts.moves import ChipPlan
 from threedice.table.debts import set_off_payments
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 from threedice.table.rejections import find_rejections, rejects_at_close
-from threedice.table.rules import handles, refuse, require_step
+from threedice.table.rules import (
+    handles,
+    refuse,
+    require_box,
+    require_step,
+    resolve_spot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,17 +62,26 @@ def collect_losers(
     return [*apportioned, collected, *_shooter_lost(game, state, roll)]
 
 
+@handles(commands.PayArea)
+def pay_area(game: Game, state: TableState, command: commands.PayArea) -> list[AnyEvent]:
+    """Pay the winning bets of one spot before the others; its players may take their chips."""
+    step = require_step(game, state, command)
+    spot = resolve_spot(game, require_box(game, command.box).id, command.area)
+    paid = [payout for payout in _unpaid_winners(game, state) if payout[0] == spot]
+    is_shared = bool(command.area) and spot == command.box  # its areas are paid together
+    if not paid or is_shared:
+        place = f"{command.box} at {command.area}" if command.area else command.box
+        raise refuse("payment/none", step, box=place)
+    require_float(state, sum(winnings for *_, winnings in paid))
+    set_off = _set_off_winnings(game, state, state.current.number, paid, [])
+    return [events.AreaPaid(spot=spot, bets=paid, by=command.by), *set_off]
+
+
 @handles(commands.PayWinners)
 def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> list[AnyEvent]:
-    """Pay the winning bets; the round is settled."""
+    """Pay the winning bets that are still unpaid; the round is settled."""
     require_step(game, state, command)
-    roll = state.current.final_result
-    paid: list[Payout] = [
-        (spot, player, bet.total, odds.winnings(Amount(bet.total)))
-        for spot, bets in working_order(game, state)
-        if (odds := winning_odds(game, spot, roll)) is not None
-        for player, bet in bets.items()
-    ]
+    roll, paid = state.current.final_result, list(_unpaid_winners(game, state))
     shooter = _shooter_wins(game, state)
     total: int = sum(winnings for *_, winnings in paid)
     total += sum(each.winnings for each in shooter if isinstance(each, events.ShooterWon))
@@ -74,6 +89,16 @@ def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> 
     number = state.current.number
     settled = events.WinnersPaid(round=number, dice=roll, bets=paid)
     return [*shooter, settled, *_set_off_winnings(game, state, number, paid, shooter)]
+
+
+def _unpaid_winners(game: Game, state: TableState) -> Iterator[Payout]:
+    """Yield the winning bets on the layout with their winnings, in the order of payment."""
+    roll = state.current.final_result
+    for spot, bets in working_order(game, state):
+        odds = winning_odds(game, spot, roll)
+        if odds is not None:
+            for player, bet in bets.items():
+                yield spot, player, bet.total, odds.winnings(Amount(bet.total))
 
 
 def _set_off_winnings(
@@ -171,7 +196,8 @@ def _payable_shares(
     for spot, player, stake, share in shares:
         step = stake_step(game.boxes[box_of(spot)], state.chips)
         least = min(share, limits.for_box(box_of(spot)).minimum)
-        returned = plan.payable_return(spot, player, stake - share, stake - least, step)
+        returned = plan.least_payable(spot, player, stake - share, stake - least, step) or stake
+        plan.return_stake(spot, player, returned)
         payable.append((spot, player, stake, stake - returned))
     return payable
 
@@ -227,11 +253,14 @@ def void_by_rule(
     """Return the voiding of the round for an irregularity, or for another cause that is like it.
 
     Without a rule of the irregularity's own, the procedure's rule on the bets applies. Locked bets
-    stand. Bets that stand are put back if they have been collected.
+    stand. Bets that stand are put back if they have been collected; once winners of any area have
+    been paid, no bet can lie as before, and all are returned.
     """
     rule, bets = game.facts.irregularities.get(irregularity), game.facts.procedure.void.bets
     if rule and rule.bets:
         bets = "returned" if rule.bets == "returned" else "stand"
+    if state.round and state.round.paid:
+        bets = "returned"
     return void_round(game, state, cause or irregularity, bets, by, approved_by)
 
 

@@ -77,6 +77,8 @@ class Round:
     """The steps that this round leaves out; they count as done."""
     shooter: Shooter | None = None
     """The shooter as they were before the result of this throw."""
+    paid: list[Spot] = field(default_factory=list)
+    """The spots whose winners have been paid before the others; their bets are gone."""
 
     @property
     def is_confirmed(self) -> bool:

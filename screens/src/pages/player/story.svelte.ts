@@ -156,8 +156,12 @@ export class Story {
         });
         this.travel("taken", this.outcome!.lost);
         break;
+      case "AreaPaid":
+        this.pay(event, view, game);
+        break;
       case "WinnersPaid":
-        this.paid(event, view, game);
+        this.pay(event, view, game);
+        this.settled(event, view);
         break;
       case "ShooterWon":
       case "ShooterLost":
@@ -259,7 +263,11 @@ export class Story {
     this.showing = true;
   }
 
-  private paid(event: Extract<Event, { type: "WinnersPaid" }>, view: TableView, game: GameView | null): void {
+  private pay(
+    event: Extract<Event, { type: "AreaPaid" | "WinnersPaid" }>,
+    view: TableView,
+    game: GameView | null,
+  ): void {
     const mine = event.bets.filter(([, player]) => player === this.me);
     const won = this.byArea(
       game,
@@ -275,12 +283,14 @@ export class Story {
     this.settle(view, {
       won: { ...this.outcome?.won, ...won },
       winnings: { ...this.outcome?.winnings, ...winnings },
-      dice: event.dice,
-      settled: true,
     });
+    this.travel("paid", winnings);
+  }
+
+  private settled(event: Extract<Event, { type: "WinnersPaid" }>, view: TableView): void {
+    this.settle(view, { dice: event.dice, settled: true });
     const net = netOf(this.outcome!);
     this.outcome = { ...this.outcome!, net };
-    this.travel("paid", this.outcome.winnings);
     this.over = event.round;
     this.chapters += 1;
     if (stakedIn(this.outcome)) announce(t("player.story.said-net", { net: money(net, view.currency, true) }));
@@ -294,7 +304,14 @@ export class Story {
     const box = game?.conduct.shooter?.box;
     if (event.player !== this.me || !event.stake || !box) return;
     if (event.type === "ShooterLost") this.settle(view, { lost: { ...this.outcome?.lost, [box]: event.stake } });
-    else this.settle(view, { won: { ...this.outcome?.won, [box]: event.stake }, winnings: { [box]: event.winnings } });
+    else {
+      const winnings = { [box]: event.winnings };
+      this.settle(view, {
+        won: { ...this.outcome?.won, [box]: event.stake },
+        winnings: { ...this.outcome?.winnings, ...winnings },
+      });
+      this.travel("paid", winnings);
+    }
   }
 
   private forgetOutcome(): void {

@@ -44,7 +44,8 @@ def player_events(event: _Event, players: Container[str] | None = None) -> dict[
 
 def event_for_player(event: _Event, player: str) -> _Event | None:
     """Return an event as one player sees it, or None if they do not see it."""
-    return player_events(event, (player,)).get(player) or public_event(event)
+    lists = _lists_by_player(event).get(player)
+    return public_event(event) if lists is None else _redact(event, player, lists)
 
 
 def _lists_by_player(event: Any) -> dict[str, PlayerLists]:
@@ -92,21 +93,18 @@ def spot_total_changes(event: TableStreamEvent) -> dict[str, int]:
             for spot, _, stake, plays in event.bets:
                 changes[spot] = changes.get(spot, 0) + plays - stake
             return changes
+        case table_events.AreaPaid():
+            return {event.spot: -sum(stake for _, _, stake, _ in event.bets)}
         case _:
             return {}
 
 
 def encode_command_result(result: CommandResult, caller: Caller) -> bytes:
     """Encode a command result as JSON, with the stored events, redacted if a player sent it."""
-    entries = result.entries
-    encoded = [entry.data for entry in entries]
-    if "player" in caller.account.roles:
-        player = caller.account.id
-        visible = [event_for_player(event, player) for event in result.events]
-        encoded = [
-            entry.data if redacted is event else msgspec.json.encode(redacted)
-            for entry, event, redacted in zip(entries, result.events, visible, strict=True)
-            if redacted is not None
-        ]
-    version = result.version(entries[0].stream)
+    is_player, encoded = "player" in caller.account.roles, []
+    for entry, event in zip(result.entries, result.events, strict=True):
+        seen = event_for_player(event, caller.account.id) if is_player else event
+        if seen is not None:
+            encoded.append(entry.data if seen is event else msgspec.json.encode(seen))
+    version = result.version(result.entries[0].stream)
     return b'{"version":%d,"events":[%b]}' % (version, b",".join(encoded))

@@ -84,6 +84,7 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "show-round-equipment": " DGSMHA ",
         "show-rack":         " DGSMHA ",
         "report-counts":     " DGSMHA ",
+        "list-variances":    "   SMH  ",
         "watch-dice":        " DGSMHA ",
         "report-shift":      "   SMHA ",
         "verify-log":        "      A ",

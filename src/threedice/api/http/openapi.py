@@ -137,7 +137,7 @@ def _describe_commands(components: dict[str, Any], commands: list[str]) -> None:
     components["RequestForm"]["properties"]["command"] = {"oneOf": references}
     for name in commands:
         schema, facts = components[name], COMMANDS[name].facts
-        hidden = ["by", facts.second_person]
+        hidden = ["by", facts.second_person, *facts.house_fields]
         for field in hidden:
             schema["properties"].pop(field, None)
         schema["required"] = [field for field in schema["required"] if field not in hidden]

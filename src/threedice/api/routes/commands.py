@@ -25,6 +25,7 @@ from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import (
     HouseRequest,
     IdempotencyKey,
+    IncomingRequest,
     PlayerId,
     TableId,
     decode_body,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
     from threedice.api.auth.authentication import Caller
-    from threedice.api.config import HouseConfig
+    from threedice.api.config import HouseConfig, TableConfig
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
@@ -170,7 +171,7 @@ def json_response(body: bytes) -> Response[Any]:
     return Response(body, media_type=MediaType.JSON)
 
 
-def require_idempotency_key(request: HouseRequest) -> str:
+def require_idempotency_key(request: IncomingRequest) -> str:
     """Return the idempotency key of a command, or raise a 400 problem."""
     match = _KEY_HEADER.fullmatch(request.raw_headers.get(b"idempotency-key", b""))
     if match is None:
@@ -178,7 +179,7 @@ def require_idempotency_key(request: HouseRequest) -> str:
     return match[1].decode()
 
 
-def check_rate_limit(request: HouseRequest) -> None:
+def check_rate_limit(request: IncomingRequest) -> None:
     """Reject a command that exceeds the rate limit of the caller's account or address."""
     context, account = request.context, request.user.account.id
     seconds = context.account_limiter.take(account)
@@ -214,6 +215,8 @@ async def execute_command(
         check_table_setup(command, context.config)
         if isinstance(command, commands.BuyIn) and "player" in caller.account.roles:
             command = await _fill_in_age(context, command)
+        if isinstance(command, commands.OpenTable) and table in context.config.tables:
+            command = _fill_in_issued_rack(context.config.tables[table], command)
     is_player = "player" in sender.account.roles  # players use their own money only
     check = None if is_player else await authority_check(context, sender, command, table)
 
@@ -308,6 +311,13 @@ async def _fill_in_age(context: Context, command: commands.BuyIn) -> commands.Bu
     return msgspec.structs.replace(command, age_years=age)
 
 
+def _fill_in_issued_rack(table: TableConfig, command: commands.OpenTable) -> commands.OpenTable:
+    """Set the chips that the cage issues by the house file, unless other chips are opened with."""
+    if not table.rack or command.rack is msgspec.UNSET or command.chips != table.chips:
+        return command
+    return msgspec.structs.replace(command, issued=table.rack)
+
+
 async def _age_on_record(context: Context, person_id: str) -> int | None:
     """Return the age of a player or a member of staff by their recorded birth date, if any."""
     person = await run_in_thread(load_person, context.house.command_handler.store, person_id)
@@ -325,6 +335,9 @@ def build_table_command(
     `second_person` is the person who has approved it, taken from their own session.
     """
     kind = _command_tag(fields, TABLE_COMMANDS)
+    for field in COMMANDS[kind].facts.house_fields:
+        if field in fields:
+            raise HttpProblem(422, "door/form", problem=f"the house fills `{field}` in")
     fields["by"] = _resolve_actor(caller, kind, table, fields.get("by"))
     _set_second_person(kind, fields, second_person)
     command: AnyTableCommand = decode_body(TABLE_COMMANDS[kind], msgspec.json.encode(fields))

@@ -6,22 +6,37 @@ history.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from litestar import get
 
+from threedice.api.auth.authorisation import roles_at
+from threedice.api.config import TableConfig, configured_limits
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.requests import TableId
 from threedice.api.routes.tables import load_table, require_table, require_table_staff
 from threedice.api.views import build_view
-from threedice.house.reports.counts import CountPeriod, Slip, SlipKind, read_counts, win_by_log
+from threedice.errors import ThreediceError
+from threedice.house.recovery import list_tables
+from threedice.house.reports.counts import (
+    CountPeriod,
+    Slip,
+    SlipKind,
+    read_counts,
+    win_by_log,
+)
 from threedice.house.reports.statements import StatementReader
+from threedice.house.variances import CountPolicy
 from threedice.rulebook import Game
 from threedice.table.chip_counts.counts import face_value, without_zeros
 from threedice.table.chip_counts.ledger import chip_balance, chip_pile
 from threedice.table.commands import Actor
+from threedice.table.limits import LimitMode, TableLimits
 from threedice.table.state import TableState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ChipPile = list[tuple[str, int]]
 """The chips of a bet from the bottom to the top, as (chip, count)."""
@@ -35,6 +50,17 @@ class ColourView(msgspec.Struct, frozen=True):
     value: int
 
 
+class PlannedOpening(msgspec.Struct, frozen=True):
+    """The terms of the house file for the first opening of a table in chips.
+
+    The rack that the cage issues is left out, because people count without knowing it.
+    """
+
+    mode: LimitMode
+    chips: list[int]
+    limits: TableLimits
+
+
 class RackView(msgspec.Struct, frozen=True):
     """The chips of a table at a version, by denomination.
 
@@ -42,7 +68,8 @@ class RackView(msgspec.Struct, frozen=True):
     `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
     `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
     log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
-    counted at the last close.
+    counted at the last close. `planned` is how a table of the house file opens that is closed and
+    has no closer yet.
     """
 
     version: int
@@ -58,13 +85,22 @@ class RackView(msgspec.Struct, frozen=True):
     slips: int
     last_closer: dict[str, int] | None
     uncounted_drops: dict[int, int]
+    planned: PlannedOpening | None
+
+
+class AcknowledgementView(msgspec.Struct, frozen=True):
+    """A person who acknowledged the variance of a count, by id, role and sign-in name, and when."""
+
+    by: Actor
+    name: str
+    at: int
 
 
 class SlipView(msgspec.Struct, frozen=True):
     """A numbered slip; see `variance` by chip, and its value, negative if something is missing.
 
     `over_tolerance` is whether the variance exceeds the tolerance of the house; then the roles in
-    `tell` must be informed.
+    `tell` are informed, and `acknowledged` are the people who acknowledged it.
     """
 
     slip: int
@@ -83,6 +119,7 @@ class SlipView(msgspec.Struct, frozen=True):
     approved_by: Actor | None
     note: str
     closing: int
+    acknowledged: list[AcknowledgementView]
 
 
 class CountPeriodView(msgspec.Struct, frozen=True):
@@ -117,12 +154,55 @@ class CountReport(msgspec.Struct, frozen=True):
     periods: list[CountPeriodView]
 
 
+class VarianceNotice(msgspec.Struct, frozen=True):
+    """A variance over the tolerance that the caller has not acknowledged yet.
+
+    `chips` has it by chip, `value` in all, negative if something is missing. A drop count has no
+    chips, but the number of the `closing` whose drop box was counted.
+    """
+
+    table: str
+    currency: str
+    slip: int
+    kind: SlipKind
+    at: int
+    chips: dict[str, int]
+    value: int
+    closing: int
+
+
+@get("/api/variances", name="list-variances")
+async def list_variances(context: Context, caller: CurrentCaller) -> list[VarianceNotice]:
+    """List the variances over the tolerance that the caller has to acknowledge, the oldest first.
+
+    They are those of the tables where the caller has a role that the house informs, since the
+    caller has an account.
+    """
+    handler, policy, account = context.house.command_handler, context.config.counts, caller.account
+    notices: list[VarianceNotice] = []
+    for table in await list_tables(handler):
+        if set(policy.tell).isdisjoint(roles_at(caller, table)):
+            continue
+        try:
+            house_table = await handler.table(table)
+        except ThreediceError:  # a damaged table has stopped; the others are listed
+            continue
+        notices += (
+            build_view(VarianceNotice, each, table=table, currency=house_table.table.currency)
+            for each in house_table.variances.values()
+            if each.at >= account.created
+            and account.id not in each.acknowledged_by
+            and policy.is_exceeded(each.chips, each.value)
+        )
+    return sorted(notices, key=lambda notice: notice.at)
+
+
 @get("/api/tables/{table:str}/rack", name="show-rack")
 async def show_rack(context: Context, caller: CurrentCaller, table: TableId) -> RackView:
     """Show a table's chips by denomination: rack, stacks and bets."""
     require_table_staff(caller, table)
     house_table, game, version = await load_table(context, table)
-    return rack_view(game, house_table.table, version)
+    return rack_view(game, house_table.table, version, context.config.tables.get(table))
 
 
 @get("/api/tables/{table:str}/counts", name="report-counts")
@@ -136,8 +216,11 @@ async def report_counts(context: Context, caller: CurrentCaller, table: TableId)
     )
 
 
-def rack_view(game: Game, state: TableState, version: int) -> RackView:
-    """Return the chips of a table as its staff see them."""
+def rack_view(
+    game: Game, state: TableState, version: int, configured: TableConfig | None
+) -> RackView:
+    """Return the chips of a table as its staff see them, and its terms in the house file."""
+    is_planned = configured is not None and not state.open and state.last_closer is None
     holders = state.holders or {}
     rack = without_zeros(holders.get("float", {}))
     bets: dict[str, dict[str, ChipPile]] = {}
@@ -167,23 +250,39 @@ def rack_view(game: Game, state: TableState, version: int) -> RackView:
         slips=state.slips,
         last_closer=state.last_closer,
         uncounted_drops=state.uncounted_drops,
+        planned=_planned_opening(configured, game) if configured and is_planned else None,
     )
+
+
+def _planned_opening(table: TableConfig, game: Game) -> PlannedOpening | None:
+    """Return how a table of the house file opens in chips; None if it opens in amounts."""
+    if not table.rack:
+        return None
+    return PlannedOpening(table.mode, table.chips, configured_limits(table, game))
 
 
 def read_count_report(context: Context, statements: StatementReader, table: str) -> CountReport:
     """Read the slips of a table and its periods between counts from the log."""
     ledger = read_counts(context.house.command_handler.store, table)
+    names = {each.id: each.name for each in context.identity.accounts.all()}
     return CountReport(
-        [_slip_view(context, slip) for slip in ledger.slips],
+        [_slip_view(context.config.counts, slip, names) for slip in ledger.slips],
         [_period_view(statements, table, period) for period in ledger.periods],
     )
 
 
-def _slip_view(context: Context, slip: Slip) -> SlipView:
-    policy = context.config.counts
+def _slip_view(policy: CountPolicy, slip: Slip, names: Mapping[str, str]) -> SlipView:
     is_over = slip.is_over(policy)
-    tell = list(policy.tell) if is_over else []
-    return build_view(SlipView, slip, over_tolerance=is_over, tell=tell)
+    return build_view(
+        SlipView,
+        slip,
+        over_tolerance=is_over,
+        tell=list(policy.tell) if is_over else [],
+        acknowledged=[
+            AcknowledgementView(each.by, names.get(each.by.id, ""), each.at)
+            for each in slip.acknowledged
+        ],
+    )
 
 
 def _period_view(statements: StatementReader, table: str, period: CountPeriod) -> CountPeriodView:

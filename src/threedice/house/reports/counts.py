@@ -8,12 +8,12 @@ it is what the rack gained, with the drop and the credits, less the fills.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from threedice.errors import InvalidInput
 from threedice.house.codec import decode
+from threedice.house.events import VarianceAcknowledged
 from threedice.house.reports.figures import shift_figures
 from threedice.house.stream_state import table_stream
 from threedice.money import balance_changes
@@ -28,27 +28,18 @@ if TYPE_CHECKING:
 
     from threedice.house.events import AnyStreamEvent
     from threedice.house.reports.statements import StatementReader
+    from threedice.house.variances import CountPolicy
     from threedice.log.store import Store
     from threedice.table.chip_counts.counts import ChipCounts
 
 SlipKind = Literal["opener", "fill", "credit", "shift", "closer", "drop"]
 
-MANAGEMENT: Final = ("pit-manager", "shift-manager")
 
+class Acknowledgement(msgspec.Struct, frozen=True):
+    """A person who acknowledged the variance of a count, and when."""
 
-class CountPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The house's policy on variances: the tolerance, and the roles to inform above it.
-
-    `tolerance` is an amount in minor units for one count; a coloured chip that is missing is always
-    over it. `tell` are the roles that must be informed.
-    """
-
-    tolerance: int = 0
-    tell: tuple[Literal["supervisor", "pit-manager", "shift-manager"], ...] = MANAGEMENT
-
-    def __post_init__(self) -> None:
-        if self.tolerance < 0:
-            raise InvalidInput(f"a tolerance of {self.tolerance} is below zero; give 0 or more")
+    by: Actor
+    at: int
 
 
 class Slip(msgspec.Struct, frozen=True):
@@ -56,7 +47,8 @@ class Slip(msgspec.Struct, frozen=True):
 
     `counts` are the chips that moved or were counted, for a drop the notes; `variance` is the
     difference to the expected chips by chip, and `variance_value` its value. `closing` is the
-    closing whose drop was counted, or 0.
+    closing whose drop was counted, or 0. `acknowledged` are the people who acknowledged the
+    variance.
     """
 
     slip: int
@@ -72,6 +64,7 @@ class Slip(msgspec.Struct, frozen=True):
     variance: dict[str, int] = {}
     note: str = ""
     closing: int = 0
+    acknowledged: list[Acknowledgement] = []
 
     @property
     def variance_value(self) -> int:
@@ -80,13 +73,7 @@ class Slip(msgspec.Struct, frozen=True):
 
     def is_over(self, policy: CountPolicy) -> bool:
         """Return whether the variance exceeds the tolerance of the house."""
-        missing = sum(abs(count) * _worth(name) for name, count in self.variance.items())
-        amount = max(missing, abs(self.variance_value))
-        return amount > policy.tolerance or any(not _worth(name) for name in self.variance)
-
-
-def _worth(name: str) -> int:
-    return face_value({name: 1})
+        return policy.is_exceeded(self.variance, self.variance_value)
 
 
 @dataclass(slots=True)
@@ -138,6 +125,8 @@ class CountLedger:
 
     def add(self, event: AnyStreamEvent, version: int, at: int) -> None:
         """Add the next event of the table."""
+        if isinstance(event, VarianceAcknowledged):
+            self.slips[event.slip - 1].acknowledged.append(Acknowledgement(event.by, at))
         if not isinstance(event, TableEvent):
             return
         match event:

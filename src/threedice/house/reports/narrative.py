@@ -60,6 +60,8 @@ def _describe_house_event(event: AnyHouseEvent) -> str:
         case house_events.PlayersNotified():
             players = ", ".join(event.players) or "nobody"
             return f"  Notice to {players}: round {event.round} {_OUTCOMES[event.outcome]}."
+        case house_events.VarianceAcknowledged():
+            return f"  The {event.by.role} acknowledges the variance of slip {event.slip}."
         case house_events.WritingReleased():
             return f"The house writes again ({event.cause}): {event.reason}."
         case _:

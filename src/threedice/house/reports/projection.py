@@ -119,7 +119,10 @@ class StatementProjector:
         match event:
             case events.RoundStarted():
                 self._start_round(event)
-            case events.LosersCollected() | events.ShooterLost() | events.ShooterWon():
+            case (
+                events.LosersCollected() | events.AreaPaid()
+                | events.ShooterLost() | events.ShooterWon()
+            ):  # fmt: skip
                 yield from self._settlement_rows(postings)
             case events.WinnersPaid():
                 yield from self._settlement_rows(postings)

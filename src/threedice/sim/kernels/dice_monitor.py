@@ -59,7 +59,7 @@ def watch_lives(
 ) -> None:  # fmt: skip
     """Watch some lives until they end, or until every alarm that is watched for was raised.
 
-    `options` are whether the dice are told apart, whether the evidence and the detector are
+    `options` are whether the dice are distinguished, whether the evidence and the detector are
     watched, and the round after which the dice are loaded. `loads` has for each die the loaded
     face, the face that it replaces (or `ANY_FACE`) and the word below which it does so. `alarms`
     takes the round of each alarm, 0 for none, `finals` the last log evidence and detector.

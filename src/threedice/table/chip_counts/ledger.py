@@ -13,17 +13,17 @@ from threedice.errors import InvariantBroken
 from threedice.table import events
 from threedice.table.chip_counts.counts import (
     ChipCounts,
-    denomination_values,
     differences,
     face_value,
     value_of,
+    values_of_chips,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from threedice.rulebook import Game
-    from threedice.table.chip_counts.counts import ChipMove
+    from threedice.table.chip_counts.counts import ChipMove, ChipValues
     from threedice.table.events import AnyEvent
     from threedice.table.limits import PlayerId, Spot
     from threedice.table.state import TableState
@@ -64,32 +64,30 @@ def apply_moves(holders: ChipHolders, moves: Iterable[ChipMove]) -> None:
     Raises `InvariantBroken` if a holder at the table has fewer than it gives.
     """
     for source, destination, _, counts in moves:
+        given, taken = holders.setdefault(source, {}), holders.setdefault(destination, {})
         for name, count in counts.items():
             if count <= 0:
                 raise InvariantBroken(f"a move of {count} chips {name} from {source}")
-            left = _change(holders, source, name, -count)
+            given[name] = left = given.get(name, 0) - count
             if left < 0 and source not in OUTSIDE_HOLDERS:
                 raise InvariantBroken(f"{source} went below zero, to {left} chips {name}")
-            _change(holders, destination, name, count)
+            if not left:
+                del given[name]
+            taken[name] = held = taken.get(name, 0) + count
+            if not held:  # what a holder outside the table owed
+                del taken[name]
+        if not given:
+            del holders[source]
+        if not taken:
+            holders.pop(destination, None)
 
 
-def _change(holders: ChipHolders, holder: str, name: str, change: int) -> int:
-    held = holders.setdefault(holder, {})
-    held[name] = count = held.get(name, 0) + change
-    if not count:
-        del held[name]
-        if not held:
-            del holders[holder]
-    return count
-
-
-def chip_values(state: TableState, player: PlayerId) -> dict[str, int]:
+def chip_values(state: TableState, player: PlayerId) -> ChipValues:
     """Return the values of the chips that a player uses: all value chips, and their own colour."""
-    values = denomination_values(state.chips)
     seat = state.seats.get(player)
     if seat and seat.colour:
-        values[seat.colour] = seat.colour_value
-    return values
+        return values_of_chips(tuple(state.chips), seat.colour, seat.colour_value)
+    return values_of_chips(tuple(state.chips))
 
 
 def chip_balance(state: TableState, account: str) -> int | None:

@@ -8,18 +8,18 @@ one chip from the rack. An amount that the rack cannot make is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 import msgspec
 
 from threedice.money import stack_account
 from threedice.table import commands, events
 from threedice.table.chip_counts.counts import (
+    ChipValues,
     differences,
     fewest_chips,
     is_value_chip,
-    largest_first,
-    take_largest_first,
+    most_chips_within,
     value_of,
     without_zeros,
 )
@@ -34,7 +34,7 @@ from threedice.table.money import table_postings
 from threedice.table.rules import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from threedice.money import Posting
     from threedice.rulebook import Game
@@ -49,27 +49,12 @@ def plan_chips(
     game: Game, state: TableState, command: AnyCommand, decided: Iterable[AnyEvent]
 ) -> list[AnyEvent]:
     """Return the events of a decision at a table that deals in chips, with the chips they move."""
-    if type(command) is commands.PlaceBet and not command.counts:  # most commands are bets
-        placed = _plain_bet(state, decided)
-        if placed is not None:
-            return [placed]
     plan = ChipPlan(game, state)
+    if type(command) is commands.PlaceBet and not command.counts:  # most commands are bets
+        (placed,) = decided
+        return [plan.complete_bet(cast("events.BetPlaced", placed))]
     requested = _requested_counts(state, command)
     return [plan.complete(event, requested) for event in decided]
-
-
-def _plain_bet(state: TableState, decided: Iterable[AnyEvent]) -> events.BetPlaced | None:
-    """Return a bet with the chips that it moves, if the stack holds value chips that make it."""
-    (event,) = decided
-    holders, denominations = state.holders, largest_first(tuple(state.chips))
-    if not isinstance(event, events.BetPlaced) or holders is None or denominations is None:
-        return None
-    player, stack = event.player, f"stack/{event.player}"
-    counts = take_largest_first(holders.get(stack, {}), denominations, event.amount)
-    if counts is None or state.seats[player].colour:
-        return None
-    moves = [(stack, bet_holder(event.spot, player), player, counts)]
-    return msgspec.structs.replace(event, chip_moves=moves)
 
 
 def _requested_counts(state: TableState, command: AnyCommand) -> ChipCounts | None:
@@ -95,9 +80,8 @@ class ChipPlan:
     """The chips of a table as a decision moves them, event by event; the state is only read."""
 
     def __init__(self, game: Game, state: TableState) -> None:
-        self._state = state
+        self._game, self._state = game, state
         self._holders: ChipHolders = {}
-        self._shooter_box = game.facts.shooter.box if game.facts.shooter else ""
 
     def held(self, holder: str) -> ChipCounts:
         """Return the chips of a holder at this point of the decision."""
@@ -116,6 +100,15 @@ class ChipPlan:
             return event
         moves = list(self._moves(event, requested))
         return msgspec.structs.replace(event, chip_moves=moves) if moves else event
+
+    def complete_bet(self, event: events.BetPlaced) -> events.BetPlaced:
+        """Return a bet with the chips that it moves, as `complete` does, but faster.
+
+        It must be the only event of its decision: the plan itself does not move the chips.
+        """
+        stack, bet = stack_account(event.player), bet_holder(event.spot, event.player)
+        moves = self._require_transfer(stack, bet, event.player, event.amount)
+        return msgspec.structs.replace(event, chip_moves=moves)
 
     def _moves(
         self, event: events.AnyChipEvent, requested: ChipCounts | None
@@ -140,7 +133,8 @@ class ChipPlan:
                 events.BetPlaced() | events.TableOpened() | events.FloatFilled()
                 | events.FloatCredited() | events.CashedOut() | events.DebtRepaid()
                 | events.BetWithdrawn() | events.BetRejected() | events.LineJudged()
-                | events.BetsApportioned() | events.LosersCollected() | events.WinnersPaid()
+                | events.BetsApportioned() | events.LosersCollected() | events.AreaPaid()
+                | events.WinnersPaid()
                 | events.ShooterWon() | events.ShooterLost() | events.ShooterRestored()
                 | events.RoundVoided() | events.RoundsReversed() | events.ThrowRepeated()
                 | events.BetCorrected() | events.RulingMade()
@@ -158,7 +152,8 @@ class ChipPlan:
 
     def _holders_of(self, posting: Posting) -> tuple[str, str]:
         """Return the holders of the accounts of a posting: chips on the layout lie on a spot."""
-        bet = bet_holder(posting.spot or self._shooter_box, posting.player)
+        shooter = self._game.facts.shooter
+        bet = bet_holder(posting.spot or (shooter.box if shooter else ""), posting.player)
         source = bet if posting.source == "layout" else posting.source
         return source, bet if posting.destination == "layout" else posting.destination
 
@@ -205,7 +200,7 @@ class ChipPlan:
         count = amount // seat.colour_value
         return {seat.colour: count} if count <= self.held("float").get(seat.colour, 0) else {}
 
-    def _values(self, player: PlayerId) -> dict[str, int]:
+    def _values(self, player: PlayerId) -> ChipValues:
         return chip_values(self._state, player)
 
     # --- amounts --------------------------------------------------------------------------------
@@ -214,11 +209,18 @@ class ChipPlan:
         self, source: str, destination: str, player: PlayerId, amount: int
     ) -> Iterator[ChipMove]:
         """Yield the moves of an amount between two holders, with change from the rack if needed."""
+        moves = self._require_transfer(source, destination, player, amount)
+        self.apply(moves)
+        yield from moves
+
+    def _require_transfer(
+        self, source: str, destination: str, player: PlayerId, amount: int
+    ) -> list[ChipMove]:
+        """Return the moves of an amount between two holders, or refuse it."""
         moves = self.find_transfer(source, destination, player, amount)
         if moves is None:
             raise refuse("chips/rack" if source == "float" else "chips/change", amount=amount)
-        self.apply(moves)
-        yield from moves
+        return moves
 
     def find_transfer(
         self, source: str, destination: str, player: PlayerId, amount: int
@@ -229,13 +231,23 @@ class ChipPlan:
         held, values = self.held(source), self._values(player)
         if destination == "outside" and any(not is_value_chip(name) for name in held):
             return self._find_redemption(source, destination, player, amount)
-        is_all = value_of(held, values) == amount and values.keys() >= held.keys()
-        chips = dict(held) if is_all else fewest_chips(held, values, amount)
-        if chips is not None:
-            return [(source, destination, player, chips)]
         if source == "float":
+            chips = fewest_chips(held, values, amount)
+            return None if chips is None else [(source, destination, player, chips)]
+        fitting, rest = most_chips_within(held, values, amount, self._state.chips[0])
+        if not rest:
+            return [(source, destination, player, fitting)]
+        change = self._find_change(held, values, fitting, rest, destination)
+        if change is None:
             return None
-        return self._find_change(source, destination, player, amount)
+        broken, added, returned = change
+        moves = [
+            (source, destination, player, fitting),
+            (source, "float", player, {broken: 1}),
+            ("float", destination, player, added),
+            ("float", source, player, returned),
+        ]
+        return [move for move in moves if move[3]]
 
     def _find_redemption(
         self, source: str, destination: str, player: PlayerId, amount: int
@@ -258,37 +270,29 @@ class ChipPlan:
         return [move for move in moves if move[3]]
 
     def _find_change(
-        self, source: str, destination: str, player: PlayerId, amount: int
-    ) -> list[ChipMove] | None:
-        """Return the moves of an amount for which the dealer breaks one chip of the source.
+        self,
+        held: ChipCounts,
+        values: ChipValues,
+        fitting: ChipCounts,
+        rest: int,
+        destination: str,
+    ) -> tuple[str, ChipCounts, ChipCounts] | None:
+        """Return the chip that the dealer breaks for the rest of an amount, and both its parts.
 
-        The chips that fit go directly; the smallest of the others goes to the rack, which gives
-        the rest of the amount to the destination and the change back to the source. The rack gives
-        value chips only where the amount leaves the table.
+        It is the smallest of the chips held that do not go directly. The rack gives the rest of the
+        amount to the destination and the change back, in value chips only where the amount leaves
+        the table.
         """
-        held, values = self.held(source), self._values(player)
         given = _value_chips(values) if destination == "outside" else values
-        step = self._state.chips[0]
-        fitting: ChipCounts | None = None
-        rest = 0
-        while fitting is None:
-            rest += step
-            fitting = fewest_chips(held, values, amount - rest) if rest <= amount else {}
-        others = [name for name in differences(held, fitting) if name in values]
-        for broken in sorted(others, key=values.__getitem__):
-            parts = self._split(given, rest, values[broken] - rest)
-            if parts is not None:
-                moves = [
-                    (source, destination, player, fitting),
-                    (source, "float", player, {broken: 1}),
-                    ("float", destination, player, parts[0]),
-                    ("float", source, player, parts[1]),
-                ]
-                return [move for move in moves if move[3]]
+        for broken in reversed(values):
+            if held.get(broken, 0) > fitting.get(broken, 0):
+                parts = self._split(given, rest, values[broken] - rest)
+                if parts is not None:
+                    return broken, *parts
         return None
 
     def _split(
-        self, values: Mapping[str, int], first: int, second: int
+        self, values: ChipValues, first: int, second: int
     ) -> tuple[ChipCounts, ChipCounts] | None:
         """Return chips of the rack for two amounts at once, or None if it cannot make both."""
         rack = self.held("float")
@@ -296,36 +300,33 @@ class ChipPlan:
             part = fewest_chips(rack, values, one)
             if part is None:
                 continue
-            left = differences(rack, part)
+            left = {**rack, **{name: rack[name] - count for name, count in part.items()}}
             rest = fewest_chips(left, values, other)
             if rest is not None:
                 return (part, rest) if one == first else (rest, part)
         return None
 
-    def payable_return(
+    def least_payable(
         self, spot: Spot, player: PlayerId, amount: int, most: int, step: int
-    ) -> int:
-        """Return the amount to give back of a bet: this one, or the next higher that chips make.
+    ) -> int | None:
+        """Return the least amount, from this one to `most`, that chips can give back of a bet."""
+        source, destination = bet_holder(spot, player), stack_account(player)
+        return next(
+            (
+                returned
+                for returned in range(amount, most + 1, step)
+                if self.find_transfer(source, destination, player, returned) is not None
+            ),
+            None,
+        )
 
-        A bet of which chips make no amount up to `most` goes back whole, which is always possible.
-        The chips are then moved in the plan, so that the next return has the rack that this one
-        leaves.
+    def return_stake(self, spot: Spot, player: PlayerId, amount: int) -> None:
+        """Give chips of a bet back in the plan: the next return has the rack that this one leaves.
+
+        The amount is the whole bet, or one that chips can make.
         """
         source, destination = bet_holder(spot, player), stack_account(player)
-        for returned in range(amount, most + 1, step):
-            moves = self.find_transfer(source, destination, player, returned)
-            if moves is not None:
-                self.apply(moves)
-                return returned
-        whole = value_of(self.held(source), self._values(player))
-        self.return_bet(spot, player)
-        return whole
-
-    def return_bet(self, spot: Spot, player: PlayerId) -> None:
-        """Move what is left of a bet back to its player in the plan."""
-        source, counts = bet_holder(spot, player), self.held(bet_holder(spot, player))
-        if counts:
-            self._move(source, stack_account(player), player, dict(counts))
+        self.apply(self.find_transfer(source, destination, player, amount) or ())
 
     # --- events of their own kind ---------------------------------------------------------------
 
@@ -389,8 +390,8 @@ class ChipPlan:
             yield self._move("float", "vault", "", dict(self.held("float")))
 
 
-def _value_chips(values: Mapping[str, int]) -> dict[str, int]:
-    return {name: value for name, value in values.items() if is_value_chip(name)}
+def _value_chips(values: ChipValues) -> ChipValues:
+    return ChipValues({name: value for name, value in values.items() if is_value_chip(name)})
 
 
 def _is_of_chips(posting: Posting) -> bool:

@@ -68,12 +68,17 @@ def open_rack(
     """Return the chips with which a table opens, and the opener that two people counted.
 
     The float stays with the table, so it opens with the chips of its last closer, and the opener
-    shows what is missing since. The cage changes a float by fills and credits.
+    shows what is missing since. The cage changes a float by fills and credits. A table without a
+    closer opens with the chips that the cage issued, or else with those that were counted.
     """
     second = require_approval(game, command.by, command.approved_by or None)
     counted = require_rack_counts(game, None, command.chips, command.rack)
     _require_value(face_value(counted), command.float_amount)
-    expected = counted if state.last_closer is None else state.last_closer
+    expected = state.last_closer
+    if expected is None:
+        has_issued = command.issued is not msgspec.UNSET
+        issued = command.issued if has_issued else counted
+        expected = require_rack_counts(game, None, command.chips, issued)
     return expected, count_event(state, "opener", counted, command.by, second, expected=expected)
 
 

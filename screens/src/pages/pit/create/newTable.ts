@@ -1,6 +1,7 @@
 // The details of a table to create, as its form edits them, and the commands that follow from them.
 
 import type { TableCommand } from "../../../api/commands.ts";
+import type { Counts } from "../../../chips/counts.ts";
 import type { Assignment, GameView, Timing } from "../../../api/schema.d.ts";
 import { session } from "../../../lib/session.svelte.ts";
 import { isRecord, isText, read, write } from "../../../lib/storage.ts";
@@ -17,6 +18,10 @@ export interface NewTable {
   /** Whether the creator may open the table; otherwise somebody else does, on terms of their own. */
   opens: boolean;
   terms: Terms;
+  /** Whether the table opens with a counted rack, and deals in chips. */
+  inChips: boolean;
+  /** What was counted; null until it is complete. */
+  rack: Counts | null;
   /** By kind; a piece without a serial number is not entered into the register. */
   pieces: Record<string, { serial: string; seal: string; omitted: boolean }>;
   dice: DiceSet;
@@ -58,6 +63,8 @@ export function newTable(game: GameView, before?: NewTable): NewTable {
     timing: before?.timing ?? { betting_seconds: 20, closing_seconds: 2, showing_seconds: 6 },
     opens: mayOpen(game),
     terms: usualTerms(game, currency, dealer === "house"),
+    inChips: before?.inChips ?? false,
+    rack: before?.rack ?? null,
     pieces: Object.fromEntries(kindsOf(game).map((kind) => [kind, { serial: "", seal: "", omitted: false }])),
     dice: {
       name: "set-1",
@@ -70,6 +77,9 @@ export function newTable(game: GameView, before?: NewTable): NewTable {
     reason: before?.reason ?? "",
   };
 }
+
+/** Whether the creator opens the table with a counted rack; a table that the house deals has none. */
+export const isCounted = ({ opens, dealer, inChips }: NewTable): boolean => opens && dealer === "people" && inChips;
 
 export function establishing(details: NewTable): TableCommand {
   const { game, readings, dealer, timing } = details;

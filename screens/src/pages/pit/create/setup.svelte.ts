@@ -9,7 +9,7 @@ import { houseTime } from "../../../lib/clock.svelte.ts";
 import { session } from "../../../lib/session.svelte.ts";
 import { t } from "../../../texts/texts.ts";
 import { openingOf } from "../shared/terms.ts";
-import { equipping, establishing, forget } from "./newTable.ts";
+import { equipping, establishing, forget, isCounted } from "./newTable.ts";
 import type { NewTable } from "./newTable.ts";
 
 export type Step = "establish" | "equipment" | "staff" | "open";
@@ -104,9 +104,10 @@ export class Setup {
   }
 
   private async open(): Promise<void> {
-    const { table, terms } = this.details;
+    const { table, terms, rack } = this.details;
     const view = await get("/api/tables/{table}", { at: { table } });
-    if (!view.open) await this.sendOrAsk("open", openingOf(table, session.house?.currency ?? "", terms));
+    const counted = isCounted(this.details) ? rack : null;
+    if (!view.open) await this.sendOrAsk("open", openingOf(table, session.house?.currency ?? "", terms, counted));
   }
 
   /** Send a command; if it needs a second person, ask for one and wait for the decision. */

@@ -60,7 +60,7 @@ function plainly(type: string, what: string): string {
 
 function amountOf(type: string, said: Loose, bets: [string, string, number, number?][]): number {
   if (type === "LosersCollected") return bets.reduce((sum, [, , stake]) => sum + stake, 0);
-  if (type === "WinnersPaid") return bets.reduce((sum, [, , , won]) => sum + (won ?? 0), 0);
+  if (type === "AreaPaid" || type === "WinnersPaid") return bets.reduce((sum, [, , , won]) => sum + (won ?? 0), 0);
   if (type === "RackCounted" || type === "DropCounted") return faceValue(countsOf(said) ?? {});
   return said.amount ?? said.winnings ?? said.stake ?? said.float_amount ?? 0;
 }

@@ -50,12 +50,8 @@ export function stepsOf(told: RoundHistory, before: TableView, game: GameView): 
     view = folded(view, happened(entry, event), game);
     if (event.type === "AreasLit") lit = areasOf(game, new Set(event.boxes));
     if (event.type === "ResultAmended" || event.type === "RoundStarted") lit = new Set();
-    lying =
-      event.type === "LosersCollected" || event.type === "WinnersPaid" || event.type === "RoundVoided"
-        ? settled(lying, event, game)
-        : view.round
-          ? chips(view, game)
-          : lying;
+    if (isSettling(event)) lying = settled(lying, event, game);
+    else if (view.round) lying = chips(view, game);
     const dice = view.round?.called ?? diceOf(event) ?? null;
     return {
       version: entry.version,
@@ -113,6 +109,9 @@ function chips(view: TableView, game: GameView): Map<string, Pile> {
   return piles;
 }
 
+const isSettling = (event: Event): boolean =>
+  ["LosersCollected", "AreaPaid", "WinnersPaid", "RoundVoided"].includes(event.type);
+
 /** Return the piles after a settlement or a void round, marked as lost, won or returned. */
 function settled(lying: Map<string, Pile>, event: Event, game: GameView): Map<string, Pile> {
   const piles = new Map<string, Pile>();
@@ -121,7 +120,13 @@ function settled(lying: Map<string, Pile>, event: Event, game: GameView): Map<st
     const lost = new Set(event.bets.map(([spot]) => boxOf(spot)));
     for (const pile of lying.values()) onto(pile.area, pile.amount, lost.has(boxOf(pile.area)) ? "lost" : pile.state);
   }
-  if (event.type === "WinnersPaid") for (const [spot, , stake, won] of event.bets) onto(spot, stake + won, "won");
+  if (event.type === "AreaPaid" || event.type === "WinnersPaid") {
+    const others = [...lying.values()].filter(({ area, state }) =>
+      event.type === "WinnersPaid" ? state === "won" : area !== event.spot && boxOf(area) !== event.spot,
+    );
+    for (const pile of others) onto(pile.area, pile.amount, pile.state);
+    for (const [spot, , stake, won] of event.bets) onto(spot, stake + won, "won");
+  }
   if (event.type === "RoundVoided")
     for (const pile of lying.values()) onto(pile.area, pile.amount, event.bets === "stand" ? "placed" : "returned");
   return piles;

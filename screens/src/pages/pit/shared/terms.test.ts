@@ -30,6 +30,15 @@ test("proposed terms have no fault, and long odds have a lower maximum", () => {
   });
 });
 
+test("a counted rack is the float, whatever was typed for it", () => {
+  const counted = { ...terms(), float: "much" };
+  expect(isFaulty(faultsOf(counted, GAME, "SGD", true))).toBe(false);
+  expect(openingOf("7", "SGD", counted, { "2500": 4, red: 10 })).toMatchObject({
+    float_amount: 10_000,
+    rack: { "2500": 4, red: 10 },
+  });
+});
+
 test.each([
   ["x", "10", "amount"],
   ["0", "10", "amount"],

@@ -1,7 +1,9 @@
 // The terms on which a table opens, as editable texts: proposals, faults, and the command that opens the table.
 
 import type { TableCommand } from "../../../api/commands.ts";
-import type { BoxView, GameView, TableView } from "../../../api/schema.d.ts";
+import type { BoxView, GameView, PlannedOpening, TableView } from "../../../api/schema.d.ts";
+import { faceValue } from "../../../chips/counts.ts";
+import type { Counts } from "../../../chips/counts.ts";
 import { chipsText, parseChips, usualChips } from "../../../lib/denominations.ts";
 import { editable, typed } from "../../../lib/money.ts";
 import { draftOf, familiesOf, limitsOf, rangeOf } from "../limits/limits.ts";
@@ -86,7 +88,14 @@ export function lastTerms(view: TableView): Terms {
   };
 }
 
-export function faultsOf(terms: Terms, game: GameView, currency: string): TermsFaults {
+/** Return the terms of the house file; the float is counted. */
+export function plannedTerms({ mode, chips, limits }: PlannedOpening, currency: string): Terms {
+  const show = (amount: number) => editable(amount, currency);
+  return { mode, chips: chipsText(chips, currency), float: "", limits: draftOf(limits, show) };
+}
+
+/** Return the faults of terms; the float is none of them if it is `counted` by denomination. */
+export function faultsOf(terms: Terms, game: GameView, currency: string, counted = false): TermsFaults {
   const { chips, fault } = parseChips(terms.chips, currency);
   const payable = fault ? [1] : chips;
   const limits: Record<string, AmountFault> = {};
@@ -104,7 +113,7 @@ export function faultsOf(terms: Terms, game: GameView, currency: string): TermsF
   const float = typed(terms.float, currency);
   return {
     chips: !!fault,
-    float: float === null ? "amount" : float % payable[0]! ? "step" : null,
+    float: counted ? null : float === null ? "amount" : float % payable[0]! ? "step" : null,
     limits,
     differential,
   };
@@ -129,16 +138,17 @@ export function isFaulty(faults: TermsFaults): boolean {
   );
 }
 
-/** Return the command that opens a table; its terms must have no fault. */
-export function openingOf(table: string, currency: string, terms: Terms): TableCommand {
+/** Return the command that opens a table, in chips if its rack was counted; its terms must have no fault. */
+export function openingOf(table: string, currency: string, terms: Terms, rack: Counts | null = null): TableCommand {
   return {
     type: "OpenTable",
     table,
     currency,
     mode: terms.mode,
     chips: parseChips(terms.chips, currency).chips,
-    float_amount: typed(terms.float, currency)!,
+    float_amount: rack ? faceValue(rack) : typed(terms.float, currency)!,
     limits: limitsOf(terms.limits, currency)!,
+    ...(rack && { rack }),
   };
 }
 
