@@ -20,7 +20,7 @@ from threedice.cases.language import (
 from threedice.cases.phrases import read_line
 from threedice.errors import InvalidInput, ThreediceError, UnknownName
 from threedice.money import Balances
-from threedice.rulebook import Game, load
+from threedice.rulebook import Game, load, shipped_games
 from threedice.rulebook.conduct import clause_numbers
 from threedice.table import Refusal, TableState, commands, decide, evolve
 from threedice.table.chip_counts.counts import face_value
@@ -284,8 +284,10 @@ def _play_line(line: str, table: _CaseTable) -> str:
     new_names = sorted(set(_players(fields)) - table.players)
     if not arrow:
         _check_roles(phrase, fields)
-    elif not phrase.introduces and "player/unknown" not in reasons:
-        _check_spelling(new_names, table)
+    else:
+        _check_boxes(fields, reasons, table.game)
+        if not phrase.introduces and "player/unknown" not in reasons:
+            _check_spelling(new_names, table)
     table.players.update(new_names)
     try:
         for command in phrase.handler(context, fields) or ():
@@ -321,6 +323,18 @@ def _check_spelling(new_names: list[str], table: _CaseTable) -> None:
     for name in set(new_names).difference(table.introduced, STAFF_ROLES):
         if similar := get_close_matches(name, known, cutoff=0.65):
             raise UnknownName("player or role in this case", name, known, similar)
+
+
+def _check_boxes(fields: Fields, reasons: list[str], game: Game) -> None:
+    """Raise UnknownName for a box that no rulebook has, on a line that must be refused.
+
+    The case may be about a box that only other layouts have.
+    """
+    for box in (fields[name] for name in ("box", "to_box") if name in fields):
+        if box in game.boxes or "bet/unknown-box" in reasons:
+            continue
+        if not any(box in load(other).boxes for other in shipped_games()):
+            raise UnknownName("box in any rulebook", box, game.boxes)
 
 
 def _check_expectation(phrase: Phrase, fields: Fields, context: CaseContext) -> str:

@@ -159,9 +159,7 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     box, amount = require_box(game, command.box), command.amount
     _require_handling_allowed(game, state, box)
     current = require_open_betting(game, state)
-    shooter = game.facts.shooter
-    if shooter and shooter.locked and box.id == shooter.box:
-        raise refuse("bet/locked", shooter)
+    _require_unlocked(game, box)
     if command.by.id != command.player:
         require_permission(game, command.by, "bet-on-behalf")
     spot = resolve_spot(game, command.box, command.area)
@@ -173,6 +171,13 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     if state.mode == "refuse" and 0 < total < minimum:
         raise refuse("bet/under-minimum", game.facts.limits.minimum, total=total, minimum=minimum)
     return [events.BetWithdrawn(player=command.player, spot=spot, amount=amount, area=command.area)]
+
+
+def _require_unlocked(game: Game, box: Box) -> None:
+    """Refuse to lower the shooter's bet, where the rulebook locks it."""
+    shooter = game.facts.shooter
+    if shooter and shooter.locked and box.id == shooter.box:
+        raise refuse("bet/locked", shooter)
 
 
 def _require_handling_allowed(game: Game, state: TableState, box: Box) -> None:
@@ -201,7 +206,7 @@ def reject_excess(game: Game, state: TableState, command: commands.RejectExcess)
     """Reject the chips in a box that exceed a limit, the last placement first."""
     require_open_betting(game, state)
     require_role(command.by, command.facts.roles)
-    require_box(game, command.box)
+    _require_unlocked(game, require_box(game, command.box))
     rejections = find_rejections(game, state, [resolve_spot(game, command.box, command.area)])
     if not rejections:
         raise refuse("bet/nothing-over", game.facts.limits.maximum, box=command.box)
