@@ -9,9 +9,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 # The longest first, so that no long group is left for the end.
-GROUPS := test-screens test-rules test-house test-sim test-api test-rest test-log check
+GROUPS := test-staff-screens test-screens test-rest test-house test-sim test-api test-rules test-log check
 
-.PHONY: run quick test tools $(GROUPS) check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
+.PHONY: run quick test tools $(GROUPS) built-screens check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
 
 # Python for browsers, which the live odds page of the documentation loads.
 PYODIDE := build/pyodide/.fetched
@@ -29,10 +29,11 @@ quick: .venv/ready
 	$(BIN)/mypy src
 	$(BIN)/pytest -q tests/rulebook tests/table tests/odds
 
-# Three groups at a time keep two cores busy: tests also wait. Each prints its output when it is done.
+# Four groups at a time keep two cores busy: tests of screens mostly wait. Each prints its output when it is done.
+# The screens are built before, so that two groups do not both build them.
 test: export THREEDICE_REQUIRE_ALL := 1
-test: .venv/ready tools $(PACKAGES) $(PYODIDE)
-	$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target $(GROUPS)
+test: .venv/ready tools built-screens $(PYODIDE)
+	$(MAKE) --no-print-directory --keep-going --jobs=4 --output-sync=target $(GROUPS)
 
 # The programs that tests need besides Python: a PostgreSQL server, Chromium and nginx.
 tools:
@@ -40,6 +41,8 @@ tools:
 
 RULES := tests/account tests/cases tests/dice_monitor tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/house tests/identity
+STAFF_SCREENS := $(addprefix tests/screens/,test_accessibility.py test_buttons.py test_chinese.py test_chips.py test_create_table.py \
+	test_dealer_page.py test_dealer_rounds.py test_dice_pages.py test_equipment.py test_one_terminal.py test_people.py test_pit.py test_voids.py)
 GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*,src/threedice/dice_monitor/*
 
 test-rules: .venv/ready
@@ -57,7 +60,14 @@ test-api: .venv/ready
 
 test-screens: .venv/ready $(PACKAGES)
 	$(BIN)/python screens/build.py
-	$(BIN)/pytest tests/screens
+	$(BIN)/pytest tests/screens $(addprefix --ignore=,$(STAFF_SCREENS))
+
+test-staff-screens: .venv/ready $(PACKAGES)
+	$(BIN)/python screens/build.py
+	$(BIN)/pytest $(STAFF_SCREENS)
+
+built-screens: .venv/ready $(PACKAGES)
+	$(BIN)/python screens/build.py
 
 test-sim: .venv/ready
 	$(BIN)/pytest tests/sim
