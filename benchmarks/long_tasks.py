@@ -62,7 +62,7 @@ class Task:
     """The CPU time of each part, without the parts in it."""
 
     def count_part(self, name: str, cpu: float, *, within: str) -> None:
-        """Count a part, which belongs no longer to the part around it."""
+        """Count a part, and subtract its time from the part around it."""
         self.parts.update({name: cpu})
         self.parts.subtract({within: cpu})
 
@@ -108,7 +108,13 @@ def open_betting(house: House, table: str, roll: Roll) -> None:
     house.deal(table, roll, until="close-betting")
     shooter = house.get(f"/api/tables/{table}")["shooter"]
     if shooter and not shooter["stake"]:
-        place_bet(house, table, "player", "shooter", OWN_BET)
+        place_bet(house, table, "player", shooter_box(house, table), OWN_BET)
+
+
+def shooter_box(house: House, table: str) -> str:
+    """Return the box of the shooter's bet, or nothing if the game has none."""
+    conduct = house.get(f"/api/tables/{table}/game")["conduct"]
+    return str(conduct["shooter"]["box"]) if conduct.get("shooter") else ""
 
 
 def place_bet(house: House, table: str, user: str, box: str, amount: int) -> None:
@@ -160,7 +166,8 @@ def bet_on_every_box(house: House, table: str, page: Page) -> None:
     """Place chips of another player on every box, and of this one on every third."""
     open_betting(house, table, ROLL)
     boxes = [box["id"] for box in house.get(f"/api/tables/{table}/game")["boxes"]]
-    for i, box in enumerate(box for box in boxes if box != "shooter"):
+    locked = shooter_box(house, table)
+    for i, box in enumerate(box for box in boxes if box != locked):
         place_bet(house, table, "player2", box, OTHER_BET)
         if i % 3 == 0:
             place_bet(house, table, "player", box, OWN_BET)

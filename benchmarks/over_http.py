@@ -348,17 +348,21 @@ def main() -> None:
     for _ in range(arguments.turns):
         for kind, runs in results.items():
             runs.append(measure(kind, arguments.bets, arguments.connections))
-    bare, house = (Measurement(*map(median, zip(*runs, strict=True))) for runs in results.values())
-    for kind, figures in (("bare", bare), ("house", house)):
+    for kind, runs in results.items():
+        figures = Measurement(*map(median, zip(*runs, strict=True)))
         print(
             f"{kind:6} {figures.rate:9.0f} bets/s   99 % within {figures.percentile / 1000:.1f} ms"
             f"   processor {figures.loop_time:.0f} + {figures.other_time:.0f} us per bet"
         )
-    turns = zip(results["bare"], results["house"], strict=True)
-    ratios = ", ".join(f"{house_turn.rate / bare_turn.rate:.2f}" for bare_turn, house_turn in turns)
-    print(f"ratio  {house.rate / bare.rate:9.2f}          by turn {ratios}")
-    bare_time, house_time = (sum(each[2:]) for each in (bare, house))
-    print(f"       {bare_time / house_time:9.2f} of processor time")
+    turns = list(zip(results["bare"], results["house"], strict=True))
+    rates = [house.rate / bare.rate for bare, house in turns]
+    by_turn = ", ".join(f"{each:.2f}" for each in rates)
+    print(f"ratio  {median(rates):9.2f}          by turn {by_turn}")
+    times = [
+        (bare.loop_time + bare.other_time) / (house.loop_time + house.other_time)
+        for bare, house in turns
+    ]
+    print(f"       {median(times):9.2f} of processor time")
 
 
 if __name__ == "__main__":

@@ -223,6 +223,26 @@ async def test_other_chips_than_those_of_the_house_file_have_no_issued_rack(
     assert opener["expected"] == RACK
 
 
+async def test_table_that_plays_another_game_than_the_house_file_has_no_issued_rack(
+    house: HouseApp,
+) -> None:
+    await plan_rack(house, game="sg-rws-tai-sai-v6/c", rack=RACK | {"25": 99})
+    assert (await house.get("supervisor", "/api/tables/1/rack"))["planned"] is None
+    _, opener = await agree(house, opening())
+    assert opener["expected"] == RACK
+
+
+async def test_table_that_was_open_in_amounts_is_not_planned_by_the_house_file(
+    house: HouseApp,
+) -> None:
+    await plan_rack(house)
+    in_amounts = opening()
+    del in_amounts["rack"]
+    await agree(house, in_amounts)
+    await agree(house, {"type": "CloseTable"})
+    assert (await house.get("supervisor", "/api/tables/1/rack"))["planned"] is None
+
+
 async def test_table_with_a_rack_in_the_house_file_opens_in_amounts_only_with_two_people(
     house: HouseApp,
 ) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.house_driver import MANAGER, SUPERVISOR, People
-from threedice import load
-from threedice.house.commands import AcknowledgeVariance, EstablishTable
+from tests.house.house_driver import MANAGER, People
+from threedice.house.commands import AcknowledgeVariance
 from threedice.house.house import House
-from threedice.table import commands
-from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,20 +24,7 @@ async def count_chips(url: str) -> None:
     """Open a table with a rack, fill it, and count it with a chip missing."""
     async with House(url) as house:
         people = People(house.command_handler, "three")
-        opening = commands.OpenTable(
-            by=SUPERVISOR,
-            table="three",
-            currency="SGD",
-            mode="record",
-            chips=[5, 25],
-            float_amount=3000,
-            limits=uniform_limits(load(GAME), 5, 1000, 1000),
-            approved_by=MANAGER,
-            rack=RACK,
-        )
-        handle = partial(house.command_handler.handle, table="three", account="console")
-        await handle(EstablishTable(by=SUPERVISOR, game=GAME), key="establish")
-        await handle(opening, key="open")
+        await people.open_in_chips(GAME, RACK)
         await people.play(
             "fill 10x25 with shift-manager",
             "supervisor counts the rack as 100x5 109x25 with shift-manager: end of the shift",

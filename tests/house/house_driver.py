@@ -173,6 +173,23 @@ class People:
                 commands.BuyIn(by=player(name), player=name, amount=amount, age_years=30)
             )
 
+    async def open_in_chips(self, game: str, rack: dict[str, int]) -> None:
+        """Establish a table, and open it with a rack of value chips that two people counted."""
+        await self.send(EstablishTable(by=SUPERVISOR, game=game))
+        await self.send(
+            commands.OpenTable(
+                by=SUPERVISOR,
+                table=self.table,
+                currency="SGD",
+                mode="record",
+                chips=[int(chip) for chip in rack],
+                float_amount=sum(int(chip) * number for chip, number in rack.items()),
+                limits=uniform_limits(load(game), 5, 1_000, 1_000),
+                approved_by=MANAGER,
+                rack=rack,
+            )
+        )
+
     async def play(self, *lines: str) -> None:
         """Send the commands of lines in the language of cases."""
         for line in lines:

@@ -7,17 +7,15 @@ from typing import Any
 import pytest
 
 from tests.house.house_driver import SUPERVISOR, People
-from threedice import load
 from threedice.errors import InvalidInput, Refusal
 from threedice.house import CommandHandler
-from threedice.house.commands import AcknowledgeVariance, EstablishTable
+from threedice.house.commands import AcknowledgeVariance
 from threedice.house.stream_state import FOLDS, encode_state
 from threedice.house.variances import MAX_VARIANCES, CountPolicy, Variance, add_variance
 from threedice.log.stores.memory import MemoryStore
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.events import RackCounted
-from threedice.table.limits import uniform_limits
 
 pytestmark = pytest.mark.anyio
 
@@ -30,20 +28,7 @@ SHIFT_MANAGER = Actor(id="sean", role="shift-manager")
 async def open_table(handler: CommandHandler) -> People:
     """Open a table in chips; its people send commands."""
     people = People(handler)
-    await people.send(EstablishTable(by=SUPERVISOR, game=GAME))
-    await people.send(
-        commands.OpenTable(
-            by=SUPERVISOR,
-            table="1",
-            currency="SGD",
-            mode="record",
-            chips=[5, 25],
-            float_amount=3_000,
-            limits=uniform_limits(load(GAME), 5, 1_000, 1_000),
-            approved_by=MANAGER,
-            rack=RACK,
-        )
-    )
+    await people.open_in_chips(GAME, RACK)
     return people
 
 

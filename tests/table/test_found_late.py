@@ -49,6 +49,18 @@ def test_no_throw_after_collection_puts_the_lost_bets_back_and_names_both_people
     assert table_postings(restored) == []
 
 
+def test_shooter_bet_laid_again_after_a_win_is_explained_as_it_lies() -> None:
+    table = Table("triple-dice")
+    table.play(*SERIES, "dice crown club club", *["open betting", "dice crown club club"] * 3)
+    table.play("dealer reports dice-not-flat with supervisor", "open betting")
+    table.play("dealer abandons the round: a fire alarm")
+
+    explained = explain_bet(table, 5, "ann", "shooter")
+
+    assert "100 stays for the next" in explained
+    assert "winnings" not in explained
+
+
 def test_throw_is_not_repeated_if_the_float_cannot_return_the_collected_bets() -> None:
     table = Table("triple-dice", float_amount=10_000)
     table.play(*LOST, "credit 4005")

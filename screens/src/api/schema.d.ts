@@ -1818,7 +1818,9 @@ export interface components {
         };
         /**
          * BetRejected
-         * @description Chips over a limit were returned to a player: of one placement, or the whole bet.
+         * @description Chips over a limit were returned to a player.
+         *
+         *         `number` is the placement, or `ALL_PLACEMENTS` for the whole bet.
          */
         BetRejected: {
             /** @enum {unknown} */
@@ -4407,8 +4409,8 @@ export interface components {
          *         `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
          *         `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
          *         log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
-         *         counted at the last close. `planned` is how a table of the house file opens that is closed and
-         *         has no closer yet.
+         *         counted at the last close. `planned` is how a table of the house file opens for the
+         *         first time.
          */
         RackView: {
             version: number;

@@ -201,6 +201,11 @@ def configured_table(config: HouseConfig, name: str, by: Actor) -> ConfiguredTab
     return ConfiguredTable(setup, opening, game)
 
 
+def is_configured_game(table: TableConfig, game: Game) -> bool:
+    """Return whether a game is the one that the house file names for a table."""
+    return load(table.game, table.readings).hash == game.hash
+
+
 def configured_limits(table: TableConfig, game: Game) -> TableLimits:
     """Convert the configured limits of a table to limits of its game."""
     configured = table.limits

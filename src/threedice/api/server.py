@@ -197,7 +197,7 @@ def run_event_loop(coroutine: Coroutine[Any, Any, None]) -> None:
 async def set_up_tables(
     handler: CommandHandler, config: HouseConfig, damaged: Container[str] = ()
 ) -> list[str]:
-    """Set up and open new tables; return notices about tables that differ or wait for staff.
+    """Set up new tables and open those in amounts; return notices about tables for the staff.
 
     An existing table keeps its state and its settings even if the file differs: authorised staff
     change them at the table. Tables whose streams are `damaged` stand still and are left alone, and

@@ -181,7 +181,15 @@ class CommandHandler:
     ) -> CommandResult:
         """Decide a command of the house itself, from its dealer or its recovery."""
         account = decisions.HOUSE_ACCOUNT
-        return await self._submit(command, table, account, key, preceding_events, at, precondition)
+        return await self._submit(
+            command,
+            table,
+            account,
+            key,
+            preceding_events=preceding_events,
+            at=at,
+            precondition=precondition,
+        )
 
     async def find_result(self, account: str, key: str) -> CommandResult | None:
         """Return the result of a command by its key; None if it was never accepted.

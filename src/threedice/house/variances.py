@@ -27,8 +27,8 @@ MAX_VARIANCES: Final = 1_000
 class CountPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The house's policy on variances: the tolerance, and the roles to inform above it.
 
-    `tolerance` is an amount in minor units for one count; a coloured chip that is missing is always
-    over it. `tell` are the roles that must be informed.
+    `tolerance` is an amount in minor units for one count; a coloured chip too few or too many is
+    always over it. `tell` are the roles that are informed.
     """
 
     tolerance: int = 0

@@ -287,7 +287,10 @@ ALL_PLACEMENTS: Final = 0
 
 
 class BetRejected(PlayerEvent, frozen=True, kw_only=True, tag="BetRejected"):
-    """Chips over a limit were returned to a player: of one placement, or the whole bet."""
+    """Chips over a limit were returned to a player.
+
+    `number` is the placement, or `ALL_PLACEMENTS` for the whole bet.
+    """
 
     spot: Spot
     amount: int

@@ -210,7 +210,7 @@ class _Explanation:
             case events.ShooterRestored(player=self.player, laid=laid) if (
                 laid and self.spot == _shooter_box(game)
             ):
-                self.stake, self.staked = 0, []
+                self.stake, self.staked, self.has_won = 0, [], False
                 self._add_stake(laid, "laid-again")
 
     def _add_stake(

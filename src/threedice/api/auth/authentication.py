@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from threedice.api.context import ServerContext
     from threedice.api.http.limits import RateAllowance
-    from threedice.api.http.requests import IncomingRequest
+    from threedice.api.http.requests import HouseRequest
     from threedice.identity import AccessChange, IdentityService
 
 BEARER_PREFIX: Final = "bearer "
@@ -61,13 +61,13 @@ class Caller(msgspec.Struct, frozen=True):
     """The only table that the caller may see, if it is a results board."""
 
 
-async def check_request(request: IncomingRequest) -> None:
+async def check_request(request: HouseRequest) -> None:
     """Authenticate, authorise, and check path and query string, before every operation."""
     await require_permission(request)
     check_parameters(request)
 
 
-async def require_permission(request: IncomingRequest) -> None:
+async def require_permission(request: HouseRequest) -> None:
     """Authenticate the caller of a handler, and reject one who may not use it or asks too often.
 
     The caller becomes the `user` of the request, the token its `auth`. This is a `before_request`
@@ -90,7 +90,7 @@ async def require_permission(request: IncomingRequest) -> None:
     check_permission(caller, operation, scope["path_params"].get("table"))
 
 
-def check_address_rate(request: IncomingRequest) -> None:
+def check_address_rate(request: HouseRequest) -> None:
     """Reject a query that exceeds the rate limit of its address."""
     seconds, allowance = request.context.query_limits.take_address(request.client_address)
     if allowance is not None:
@@ -98,7 +98,7 @@ def check_address_rate(request: IncomingRequest) -> None:
         raise HttpProblem(429, "door/rate", seconds=ceil(seconds))
 
 
-def check_query_rate(request: IncomingRequest, caller: Caller | None) -> None:
+def check_query_rate(request: HouseRequest, caller: Caller | None) -> None:
     """Reject a query that exceeds the rate limit of its account, or of strangers at its address.
 
     The response states the limit either way.
@@ -110,7 +110,7 @@ def check_query_rate(request: IncomingRequest, caller: Caller | None) -> None:
         raise HttpProblem(429, "door/rate", seconds=ceil(seconds))
 
 
-def _state_rate_limit(request: IncomingRequest, allowance: RateAllowance) -> None:
+def _state_rate_limit(request: HouseRequest, allowance: RateAllowance) -> None:
     limit, remaining, reset_seconds = allowance
     request.scope["state"][RATE_LIMIT_HEADERS] = [
         (b"ratelimit-limit", b"%d" % limit),

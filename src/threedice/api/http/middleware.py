@@ -18,7 +18,6 @@ from threedice.api.http.problems import HttpProblem, handle_error
 from threedice.api.http.requests import (
     RATE_LIMIT_HEADERS,
     HouseRequest,
-    IncomingRequest,
     parse_headers,
 )
 from threedice.names import TABLE_ID
@@ -119,7 +118,7 @@ def skip_router(router: ASGIApp, send_command: HTTPRouteHandler, context: Server
             await router(scope, receive, send)
             return
         scope["route_handler"], scope["path_params"] = send_command, {"table": match[1]}
-        request = IncomingRequest(scope, receive)
+        request = HouseRequest(scope, receive, send)
         try:
             await check_request(request)
             response = await send_command.fn(request, match[1])

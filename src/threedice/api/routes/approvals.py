@@ -212,7 +212,7 @@ async def approve_request(
     approval = await run_in_thread(approvals.get, request_id)
     approver = require_approver(caller, approval)
     requester = await load_requester(context, approval)
-    command = build_requested_command(requester, approval, approver)
+    command = await build_requested_command(context, requester, approval, approver)
     table, _ = place_of(approval)
 
     check_this_round = partial(check_round, context, approval, command)

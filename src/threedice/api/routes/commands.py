@@ -18,14 +18,13 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from threedice.account.commands import OpenAccount
 from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import ASSIGNED_ROLES, COMMANDS, role_for
-from threedice.api.config import configured_table
+from threedice.api.config import configured_table, is_configured_game
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import (
     HouseRequest,
     IdempotencyKey,
-    IncomingRequest,
     PlayerId,
     TableId,
     decode_body,
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
     from threedice.api.auth.authentication import Caller
-    from threedice.api.config import HouseConfig, TableConfig
+    from threedice.api.config import HouseConfig
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
@@ -171,7 +170,7 @@ def json_response(body: bytes) -> Response[Any]:
     return Response(body, media_type=MediaType.JSON)
 
 
-def require_idempotency_key(request: IncomingRequest) -> str:
+def require_idempotency_key(request: HouseRequest) -> str:
     """Return the idempotency key of a command, or raise a 400 problem."""
     match = _KEY_HEADER.fullmatch(request.raw_headers.get(b"idempotency-key", b""))
     if match is None:
@@ -179,7 +178,7 @@ def require_idempotency_key(request: IncomingRequest) -> str:
     return match[1].decode()
 
 
-def check_rate_limit(request: IncomingRequest) -> None:
+def check_rate_limit(request: HouseRequest) -> None:
     """Reject a command that exceeds the rate limit of the caller's account or address."""
     context, account = request.context, request.user.account.id
     seconds = context.account_limiter.take(account)
@@ -215,8 +214,7 @@ async def execute_command(
         check_table_setup(command, context.config)
         if isinstance(command, commands.BuyIn) and "player" in caller.account.roles:
             command = await _fill_in_age(context, command)
-        if isinstance(command, commands.OpenTable) and table in context.config.tables:
-            command = _fill_in_issued_rack(context.config.tables[table], command)
+        command = await fill_in_issued_rack(context, table, command)
     is_player = "player" in sender.account.roles  # players use their own money only
     check = None if is_player else await authority_check(context, sender, command, table)
 
@@ -311,11 +309,20 @@ async def _fill_in_age(context: Context, command: commands.BuyIn) -> commands.Bu
     return msgspec.structs.replace(command, age_years=age)
 
 
-def _fill_in_issued_rack(table: TableConfig, command: commands.OpenTable) -> commands.OpenTable:
-    """Set the chips that the cage issues by the house file, unless other chips are opened with."""
-    if not table.rack or command.rack is msgspec.UNSET or command.chips != table.chips:
+async def fill_in_issued_rack(
+    context: Context, table: str | None, command: AnyStreamCommand
+) -> AnyStreamCommand:
+    """Fill in the rack of the house file, if the table opens in the file's chips and game."""
+    if not isinstance(command, commands.OpenTable) or table not in context.config.tables:
         return command
-    return msgspec.structs.replace(command, issued=table.rack)
+    configured = context.config.tables[table]
+    if not configured.rack or command.rack is msgspec.UNSET or command.chips != configured.chips:
+        return command
+    handler = context.house.command_handler
+    game = handler.game(await handler.table(table))
+    if game is None or not is_configured_game(configured, game):
+        return command
+    return msgspec.structs.replace(command, issued=configured.rack)
 
 
 async def _age_on_record(context: Context, person_id: str) -> int | None:

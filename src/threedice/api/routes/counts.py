@@ -12,12 +12,12 @@ import msgspec
 from litestar import get
 
 from threedice.api.auth.authorisation import roles_at
-from threedice.api.config import TableConfig, configured_limits
+from threedice.api.config import TableConfig, configured_limits, is_configured_game
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.requests import TableId
 from threedice.api.routes.tables import load_table, require_table, require_table_staff
 from threedice.api.views import build_view
-from threedice.errors import ThreediceError
+from threedice.errors import InvariantBroken, TamperedData
 from threedice.house.recovery import list_tables
 from threedice.house.reports.counts import (
     CountPeriod,
@@ -68,8 +68,8 @@ class RackView(msgspec.Struct, frozen=True):
     `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
     `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
     log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
-    counted at the last close. `planned` is how a table of the house file opens that is closed and
-    has no closer yet.
+    counted at the last close. `planned` is how a table of the house file opens for the
+    first time.
     """
 
     version: int
@@ -185,7 +185,7 @@ async def list_variances(context: Context, caller: CurrentCaller) -> list[Varian
             continue
         try:
             house_table = await handler.table(table)
-        except ThreediceError:  # a damaged table has stopped; the others are listed
+        except (InvariantBroken, TamperedData):  # it has stopped; the others are listed
             continue
         notices += (
             build_view(VarianceNotice, each, table=table, currency=house_table.table.currency)
@@ -220,7 +220,6 @@ def rack_view(
     game: Game, state: TableState, version: int, configured: TableConfig | None
 ) -> RackView:
     """Return the chips of a table as its staff see them, and its terms in the house file."""
-    is_planned = configured is not None and not state.open and state.last_closer is None
     holders = state.holders or {}
     rack = without_zeros(holders.get("float", {}))
     bets: dict[str, dict[str, ChipPile]] = {}
@@ -250,13 +249,13 @@ def rack_view(
         slips=state.slips,
         last_closer=state.last_closer,
         uncounted_drops=state.uncounted_drops,
-        planned=_planned_opening(configured, game) if configured and is_planned else None,
+        planned=_planned_opening(configured, game) if configured and not state.currency else None,
     )
 
 
 def _planned_opening(table: TableConfig, game: Game) -> PlannedOpening | None:
-    """Return how a table of the house file opens in chips; None if it opens in amounts."""
-    if not table.rack:
+    """Return how a table of the house file opens in chips; None if it opens otherwise."""
+    if not table.rack or not is_configured_game(table, game):
         return None
     return PlannedOpening(table.mode, table.chips, configured_limits(table, game))
 

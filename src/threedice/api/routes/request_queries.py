@@ -23,7 +23,11 @@ from threedice.api.http.requests import (
     OptionalTime,
     SearchText,
 )
-from threedice.api.routes.commands import build_account_command, build_table_command
+from threedice.api.routes.commands import (
+    build_account_command,
+    build_table_command,
+    fill_in_issued_rack,
+)
 from threedice.api.views import build_view
 from threedice.facts import APPROVERS
 from threedice.house.authority import refuse, round_concerned
@@ -188,7 +192,7 @@ async def show_request_effect(context: Context, request_id: OpaqueId) -> Request
     if approval.state != "pending":
         raise ApprovalRefused("decided", f"this request is already {approval.state}")
     requester = await load_requester(context, approval)
-    command = build_requested_command(requester, approval, PLACEHOLDER_APPROVER)
+    command = await build_requested_command(context, requester, approval, PLACEHOLDER_APPROVER)
     table, player = place_of(approval)
     handler = context.house.command_handler
     key = f"request/{approval.id}"
@@ -244,15 +248,16 @@ def decode_command(approval: ApprovalRequest) -> tuple[dict[str, Any], int | Non
     return fields, fields.pop(ROUND_KEY, None)
 
 
-def build_requested_command(
-    requester: Caller, approval: ApprovalRequest, approver: Actor
+async def build_requested_command(
+    context: Context, requester: Caller, approval: ApprovalRequest, approver: Actor
 ) -> AnyStreamCommand:
-    """Return the command of a request with its second person."""
+    """Return the command of a request with its second person and what the house fills in."""
     fields, _ = decode_command(approval)
     table, player = place_of(approval)
     if table is None:
         return build_account_command(requester, player, fields, approver.id)
-    return build_table_command(requester, table, fields, approver)
+    command = build_table_command(requester, table, fields, approver)
+    return await fill_in_issued_rack(context, table, command)
 
 
 def check_round(
