@@ -282,6 +282,16 @@ def test_slip_in_a_line_about_chips_is_an_error(line: str, problem: str) -> None
     assert problem in " ".join(run_case(case).differences)
 
 
+def test_count_with_a_chip_too_many_is_not_one_with_nothing_over() -> None:
+    counted = "supervisor counts the rack as 41x25 with pit-manager"
+    lines = [counted, "nothing is missing", "nothing is over"]
+    case = Case("c", CLAUSES[SINGAPORE], SINGAPORE, lines, rack={"25": 40})
+
+    assert run_case(case).differences == [
+        "line 3, 'nothing is over': over: 1 x 25, expected no chips"
+    ]
+
+
 @pytest.mark.parametrize("line", ["ann holds nothing", "the rack holds nothing"])
 def test_expectation_of_chips_at_a_table_that_deals_in_amounts_fails(line: str) -> None:
     assert "the table deals in amounts" in " ".join(differences(line))

@@ -131,6 +131,8 @@ def test_unexpected_refusal_says_how_to_expect_it() -> None:
         ("ann bets 5 on bgi -> refused", "no box in any rulebook 'bgi'; did you mean big"),
         ("ann bets 5 on tripel:6 -> refused 3.2", "'tripel:6'; did you mean triple:6"),
         ("5 of ann's is moved from big to smal -> refused", "'smal'; did you mean small"),
+        ("ann bets 5 on big at lft -> refused", "no end of a table 'lft'; did you mean left"),
+        ("5 of ann's is moved from big to small at rihgt -> refused", "did you mean right"),
         ("fill 500 with ann", "no member of staff 'ann'; did you mean"),
         ("fill 500 with pitmanager", "no member of staff 'pitmanager'; did you mean pit-manager"),
         ("dealer buys 500", "'dealer' is a role, not the name of a player"),
@@ -158,6 +160,8 @@ def test_slip_in_a_name_stops_the_case(line: str, problem: str) -> None:
         "dealer bets 5 on big for dealer -> refused",
         "ann bets 5 on bgi -> refused bet/unknown-box",
         "ann bets 5 on pair:1-1-2 -> refused",
+        "ann bets 5 on big at middle -> refused bet/unknown-area",
+        "ann bets 5 on big at left -> refused",
     ],
 )
 def test_name_that_the_table_must_refuse_is_not_a_slip(line: str) -> None:

@@ -4,8 +4,9 @@
 
 For every modelled clause, the rules that carry its subject are changed one at a time until a case
 that cites it fails. A changed book must still compile, all layouts and readings. Cases play at the
-engine, and state decisions, refusals, steps and payments: no hash, text or display counts. The rows
-are written to `rulebooks/proof.json`; a clause without one is an error.
+engine, and state decisions, refusals, steps and payments: no hash, text or display counts, nor a
+refusal for another reason. The rows are written to `rulebooks/proof.json`; a clause without one is
+an error.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).parents[2] / "src" / "threedice" / "rulebooks" / "proof.json"
 
+_OTHER_REASON = ": was refused for "
+"""What a difference says of a line that is still refused: the decision has not changed."""
+
 
 class MutatedBook:
     """A book with a mutant, whose games are compiled when a case needs them."""
@@ -46,7 +50,7 @@ class MutatedBook:
         self._games: dict[tuple[str, str], Game | None] = {}
 
     def difference(self, case: Case) -> str:
-        """Return the first difference that the mutant makes to a case; empty if none counts."""
+        """Return the first decision of a case that the mutant changes; empty if there is none."""
         game = self.game(case)
         if game is None:
             return ""
@@ -56,7 +60,7 @@ class MutatedBook:
             return ""  # the engine cannot play the mutant at all: no decision has changed
         if outcome.stopped_by and not isinstance(outcome.stopped_by, Refusal):
             return ""
-        return next(iter(outcome.differences), "")
+        return next((each for each in outcome.differences if _OTHER_REASON not in each), "")
 
     def game(self, case: Case) -> Game | None:
         """Return the changed game of a case, or None if it does not compile."""

@@ -121,6 +121,16 @@ def test_changed_book_that_contradicts_itself_does_not_compile() -> None:
     assert not changed("dice_offered", 5, 2)
 
 
+def test_refusal_for_another_reason_is_no_changed_decision() -> None:
+    roles = ["player", "shooter"]
+    change = Change(("people", "acts", "bet", "by"), roles, [*roles, "dealer"])
+    mutated = apply_mutant(load_rulebook("triple-dice"), Mutant((change,)))
+    assert mutated
+
+    case = cases_of_rulebook("triple-dice")["triple-dice: The dealer does not bet"]
+    assert MutatedBook(mutated).difference(case) == ""
+
+
 def test_clauses_of_expected_refusals_do_not_count() -> None:
     play = [
         "ann bets 5 on big -> refused betting/closed 4.7(b)",

@@ -86,3 +86,17 @@ def test_lobby_displays_minimum_and_maximum_where_there_is_no_differential(
 
     limits = page.locator(f"article[data-table={table}]").get_by_test_id("limits")
     expect(limits.get_by_role("listitem")).to_have_text(["Limits 1 – 1,000 SGD"])
+
+
+@pytest.mark.clause("sg-rws-tai-sai-v6 3.3")
+def test_rules_page_lists_a_box_with_limits_of_its_own_by_itself(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("player")
+    page.locator("article[data-table=sg]").get_by_role("button").click()
+
+    totals = page.get_by_role("dialog").locator("tr[data-family=total]")
+    expect(totals.locator("th").nth(0)).to_have_text("Total 4")
+    expect(totals.nth(0).locator("td").last).to_have_text("5 – 200")
+    expect(totals.locator("th").nth(1)).to_have_text("Total 17")
+    expect(totals.nth(1).locator("td").last).to_have_text("1 – 1,000")

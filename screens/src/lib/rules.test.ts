@@ -24,12 +24,16 @@ test("boxes of a family that pay alike share a line", () => {
   ]);
 });
 
-test("limits of several boxes are the lowest minimum and the highest maximum", () => {
+test("a box with limits of its own does not share a line, and limits are those of the box or its family", () => {
   const limits = {
     families: { total: { minimum: 200, maximum: 1000 } },
-    boxes: { "total:9": { minimum: 100, maximum: 500 } },
+    boxes: { "total:17": { minimum: 100, maximum: 500 } },
     differential: {},
   };
-  expect(limitsOf(limits, [box("total:9", 25), box("total:10", 27)])).toEqual({ minimum: 100, maximum: 1000 });
-  expect(limitsOf(limits, [box("big", 105)])).toBeNull();
+  const [total4, total17] = [box("total:4", 3, "62 to 1"), box("total:17", 3, "62 to 1")];
+  expect(boxesAlike({ boxes: [total4, total17] })).toHaveLength(1);
+  expect(boxesAlike({ boxes: [total4, total17] }, limits)).toHaveLength(2);
+  expect(limitsOf(limits, total4)).toEqual({ minimum: 200, maximum: 1000 });
+  expect(limitsOf(limits, total17)).toEqual({ minimum: 100, maximum: 500 });
+  expect(limitsOf(limits, box("big", 105))).toBeNull();
 });

@@ -4,7 +4,7 @@ import type { BoxView, GameView, TableLimits } from "../api/schema.d.ts";
 
 const ROLLS = 216;
 
-/** Boxes of a family with the same odds on equally many rolls. */
+/** Boxes of a family with the same odds on equally many rolls, and with the same limits if limits are given. */
 export interface Alike {
   family: string;
   boxes: BoxView[];
@@ -15,10 +15,12 @@ export interface Alike {
   edge: number;
 }
 
-export function boxesAlike(game: Pick<GameView, "boxes">): Alike[] {
+export function boxesAlike(game: Pick<GameView, "boxes">, limits: TableLimits | null = null): Alike[] {
   const found = new Map<string, Alike>();
   for (const box of game.boxes) {
-    const key = [box.family, box.throws, ...box.lines.map((line) => `${line.odds} ${line.ways}`)].join("|");
+    const range = limits && limitsOf(limits, box);
+    const pays = box.lines.map((line) => `${line.odds} ${line.ways}`);
+    const key = [box.family, box.throws, range?.minimum, range?.maximum, ...pays].join("|");
     const there = found.get(key);
     if (there) there.boxes.push(box);
     else found.set(key, alike(box));
@@ -52,12 +54,10 @@ export function edgePercent(box: Pick<BoxView, "lines" | "throws">): number {
   return Math.abs(percent) < 1e-9 ? 0 : percent;
 }
 
-/** Return the lowest minimum and the highest maximum among boxes. */
-export function limitsOf(limits: TableLimits, boxes: readonly BoxView[]): { minimum: number; maximum: number } | null {
-  const ranges = boxes.flatMap((box) => limits.boxes?.[box.id] ?? limits.families[box.family] ?? []);
-  if (!ranges.length) return null;
-  return {
-    minimum: Math.min(...ranges.map((each) => each.minimum)),
-    maximum: Math.max(...ranges.map((each) => each.maximum)),
-  };
+/** Return the limits of a box: its own, or those of its family. */
+export function limitsOf(
+  limits: TableLimits,
+  box: Pick<BoxView, "id" | "family">,
+): { minimum: number; maximum: number } | null {
+  return limits.boxes?.[box.id] ?? limits.families[box.family] ?? null;
 }

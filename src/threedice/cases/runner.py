@@ -286,6 +286,7 @@ def _play_line(line: str, table: _CaseTable) -> str:
         _check_roles(phrase, fields)
     else:
         _check_boxes(fields, reasons, table.game)
+        _check_ends(fields, reasons, table.game)
         if not phrase.introduces and "player/unknown" not in reasons:
             _check_spelling(new_names, table)
     table.players.update(new_names)
@@ -335,6 +336,17 @@ def _check_boxes(fields: Fields, reasons: list[str], game: Game) -> None:
             continue
         if not any(box in load(other).boxes for other in shipped_games()):
             raise UnknownName("box in any rulebook", box, game.boxes)
+
+
+def _check_ends(fields: Fields, reasons: list[str], game: Game) -> None:
+    """Raise UnknownName for an end that no table has, on a line that must be refused."""
+    named = {fields[name] for name in ("area", "to_area") if fields.get(name)}
+    if not named or "bet/unknown-area" in reasons:
+        return
+    games = (game, *(load(other) for other in shipped_games()))
+    ends = sorted({end for each in games for found in each.ends.values() for end in found if end})
+    for end in sorted(named.difference(ends)):
+        raise UnknownName("end of a table", end, ends)
 
 
 def _check_expectation(phrase: Phrase, fields: Fields, context: CaseContext) -> str:

@@ -113,6 +113,9 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
         case events.TableReleased():
             left = [cause for cause in state.locked if cause != event.cause]
             state.locked = left if event.cause else []
+            if state.round:
+                unnamed = state.round.unnamed
+                state.round.unnamed = [cause for cause in unnamed if cause in state.locked]
         case events.BoughtIn():
             _take_seat(state, event.player).stack += event.amount
             state.float_amount -= event.amount
@@ -178,7 +181,10 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             _repeat_throw(state, event)
         case events.RoundContinued():
             state.current.known = event.known
+            state.current.unnamed.append("interruption")
         case events.IrregularityNoted():
+            if state.round:
+                state.round.unnamed.append(event.irregularity)
             if state.shooter and event.player == state.shooter.player:
                 state.shooter.absent = event.irregularity == "walked-away"
         case events.BetCorrected():

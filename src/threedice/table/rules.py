@@ -287,7 +287,7 @@ def optional_steps(game: Game, state: TableState) -> set[StepName]:
     failed in this round, if the report did not name the piece: a piece that it names leaves out
     its own steps.
     """
-    unnamed = set(state.locked) - {piece.fault for piece in state.equipment.pieces.values()}
+    unnamed = set(state.round.unnamed).intersection(state.locked) if state.round else set()
     rules = (rule for name, rule in game.facts.irregularities.items() if name in unnamed)
     failed = {kind for rule in rules for kind in rule.pieces}
     steps = game.facts.procedure.steps.items()

@@ -79,6 +79,8 @@ class Round:
     """The shooter as they were before the result of this throw."""
     paid: list[Spot] = field(default_factory=list)
     """The spots whose winners have been paid before the others; their bets are gone."""
+    unnamed: list[IrregularityName] = field(default_factory=list)
+    """The irregularities of this round of which a report named no piece of equipment."""
 
     @property
     def is_confirmed(self) -> bool:

@@ -39,6 +39,8 @@ def evolve_equipment(state: TableState, event: AnyEquipmentEvent) -> None:
         case events.PieceFailed():
             piece = equipment.pieces[event.piece]
             piece.condition, piece.fault = "faulty", event.cause
+            if state.round and event.cause in state.round.unnamed[-1:]:
+                state.round.unnamed.pop()  # the report that was applied just before names the piece
             if event.skipped:
                 state.current.skipped = [*state.current.skipped, *event.skipped]
                 state.current.done.update(event.skipped)
