@@ -46,7 +46,7 @@ export function inTime(rule: Irregularity, view: TableView, rounds: readonly num
 }
 
 function mayBeVoid(rule: Irregularity, view: TableView, round: number): boolean {
-  if (round === view.round?.number) return rule.consequence !== "throw-again" || view.round.done.includes("throw");
+  if (round === view.round?.number) return !rule.caused_by || view.round.done.includes(rule.caused_by);
   if (isNeverLate(rule)) return true;
   if (round !== view.last_settled) return false;
   return rule.found_until === "next-throw" || (rule.found_until === "next-round" && !view.round);
