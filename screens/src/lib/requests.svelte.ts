@@ -14,11 +14,15 @@ interface Waiting {
   requests: RequestView[];
   enrolments: EnrolmentView[];
   variances: VarianceNotice[];
-  known: boolean;
 }
-export const waiting = $state<Waiting>({ requests: [], enrolments: [], variances: [], known: false });
+type List = keyof Waiting;
+export const waiting = $state<Waiting>({ requests: [], enrolments: [], variances: [] });
 
 const SECONDS = 4;
+/** The lists that have been loaded; what comes later is announced. */
+const known = new Set<List>();
+/** The number of requests for each list; only the answer to the latest one counts, so that an old one undoes nothing. */
+const asked: Record<List, number> = { requests: 0, enrolments: 0, variances: 0 };
 let watchers = 0;
 let stop: (() => void) | undefined;
 
@@ -29,35 +33,57 @@ export function watchRequests(): () => void {
     if (--watchers) return;
     stop?.();
     waiting.requests = waiting.enrolments = waiting.variances = [];
-    waiting.known = false;
+    known.clear();
+    for (const list of Object.keys(asked) as List[]) asked[list]++;
   };
 }
 
+/** Load each list for itself: one that fails is loaded again with the next poll. */
 const lookIfVisible = async (): Promise<void> => {
-  if (document.visibilityState !== "visible" && waiting.known) return;
-  if (has("administrator")) waiting.enrolments = await get("/api/enrolments", { background: true });
-  if (isInformed()) await lookAtVariances();
-  if (!has("administrator") || isApprover()) await lookAtRequests();
-  waiting.known = true;
+  if (document.visibilityState !== "visible" && known.size) return;
+  await Promise.allSettled([
+    has("administrator") && lookAtEnrolments(),
+    isInformed() && lookAtVariances(),
+    (!has("administrator") || isApprover()) && lookAtRequests(),
+  ]);
 };
 
-export async function lookAtRequests(): Promise<void> {
-  const before = new Set(waiting.requests.map((each) => each.id));
-  const requests = await get("/api/requests", { background: true });
-  const fresh = requests.filter((each) => !before.has(each.id) && each.may_decide);
-  if (waiting.known && fresh.length)
-    announce(t("common.request-arrived", { name: fresh[0]!.name, table: tableTitle(fresh[0]!.table) }));
-  waiting.requests = requests;
-  waiting.known = true;
-}
+const lookAtEnrolments = (): Promise<void> => load("enrolments", () => get("/api/enrolments", { background: true }));
 
-export async function lookAtVariances(): Promise<void> {
-  const before = new Set(waiting.variances.map((each) => `${each.table} ${each.slip}`));
-  const variances = await get("/api/variances", { background: true });
-  const fresh = variances.find((each) => !before.has(`${each.table} ${each.slip}`));
-  if (waiting.known && fresh)
-    announce(t("common.variance-arrived", { slip: fresh.slip, table: tableTitle(fresh.table) }));
-  waiting.variances = variances;
+export const lookAtRequests = (): Promise<void> =>
+  load(
+    "requests",
+    () => get("/api/requests", { background: true }),
+    (requests) => {
+      const before = new Set(waiting.requests.map((each) => each.id));
+      const fresh = requests.find((each) => !before.has(each.id) && each.may_decide);
+      if (fresh) announce(t("common.request-arrived", { name: fresh.name, table: tableTitle(fresh.table) }));
+    },
+  );
+
+export const lookAtVariances = (): Promise<void> =>
+  load(
+    "variances",
+    () => get("/api/variances", { background: true }),
+    (variances) => {
+      const before = new Set(waiting.variances.map((each) => `${each.table} ${each.slip}`));
+      const fresh = variances.find((each) => !before.has(`${each.table} ${each.slip}`));
+      if (fresh) announce(t("common.variance-arrived", { slip: fresh.slip, table: tableTitle(fresh.table) }));
+    },
+  );
+
+/** Load a list, and announce what is new in it unless it is the first one. */
+async function load<L extends List>(
+  list: L,
+  request: () => Promise<Waiting[L]>,
+  announceNew?: (loaded: Waiting[L]) => void,
+): Promise<void> {
+  const mine = ++asked[list];
+  const loaded = await request();
+  if (mine !== asked[list]) return;
+  if (known.has(list)) announceNew?.(loaded);
+  waiting[list] = loaded as Waiting[L];
+  known.add(list);
 }
 
 /** Whether the house may inform the user of variances. */
