@@ -8,6 +8,7 @@ import { tableTitle } from "../texts/tables.ts";
 import { t } from "../texts/texts.ts";
 import { announce } from "./announcer.svelte.ts";
 import { poll } from "./poll.ts";
+import { SUPERVISORS } from "./roles.ts";
 import { has, session } from "./session.svelte.ts";
 
 interface Waiting {
@@ -87,14 +88,13 @@ async function load<L extends List>(
 }
 
 /** Whether the house may inform the user of variances. */
-const isInformed = (): boolean => has("supervisor", "pit-manager", "shift-manager");
+const isInformed = (): boolean => has(...SUPERVISORS);
 
 /** Whether anything can wait for the user: a request or an enrolment. */
 export const mayDecideAny = (): boolean => has("administrator") || isApprover();
 
 /** Whether the server would list requests for the user to decide: not for staff without a table now. */
-const isApprover = (): boolean =>
-  has("game-supervisor", "supervisor", "pit-manager", "shift-manager") && session.who?.tables?.length !== 0;
+const isApprover = (): boolean => has("game-supervisor", ...SUPERVISORS) && session.who?.tables?.length !== 0;
 
 /** Return the table of a request; empty if it concerns a player's account. */
 export const tableOf = (request: RequestView): string => (accountOf(request.table) === undefined ? request.table : "");

@@ -1,7 +1,8 @@
 // Determine who may report an irregularity, who must approve it, and whether it names a player.
 
 import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
-import { ROUND_STAFF, STAFF, SUPERVISORS, withStandIns } from "./procedure.ts";
+import { SUPERVISORS } from "../../lib/roles.ts";
+import { ROUND_STAFF, STAFF, withStandIns } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
 
 /** Return the roles that may report: those in the rulebook, or all staff if it names none. */
