@@ -1,10 +1,11 @@
 // Folds the events of random tables as a page does, and compares each view with the server's; compares the net that
-// the page expects at the call with the one that is paid. `node fold_cases.mjs FILE`, with a game or a run of a table
-// on each line. Prints the differences.
+// the page expects at the call with the one that is paid, and the changes of totals that the pit's rounds compute with
+// the server's. `node fold_cases.mjs FILE`, with a game or a run of a table on each line. Prints the differences.
 
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
+import { spotTotalChanges } from "../../screens/src/pages/pit/rounds/timeline.ts";
 import { expectedOn, netOf } from "../../screens/src/pages/player/expected.ts";
 import { folded } from "../../screens/src/table/fold.ts";
 
@@ -31,11 +32,17 @@ function replay(run, game) {
   let resumed = null;
   for (const [index, { event, changed }] of run.steps.entries()) {
     compareNets(run, event.event, expected, game);
+    if (run.seesAll) compareTotals(run, event);
     expected = { ...expected, ...changed };
     view = compare(run, event, folded(view, event, game), expected);
     if (resumed) resumed = compare(run, event, folded(resumed, event, game), expected);
     else if (index === middle) resumed = deepFreeze(structuredClone(expected));
   }
+}
+
+function compareTotals(run, { event, totals }) {
+  const computed = spotTotalChanges(event);
+  if (!isDeepStrictEqual(computed, totals)) differences.push({ run: run.name, event, computed, totals });
 }
 
 /** Compare what players are expected to win or lose with what is collected and paid. */

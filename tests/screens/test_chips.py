@@ -14,6 +14,7 @@ from tests.screens.browser import (
     type_counts,
 )
 from tests.screens.house import House, house_toml
+from tests.screens.network import HeldRequests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,20 +32,26 @@ GAMES = dict.fromkeys(CHIP_TABLES, "nz-tai-sai-2008/1") | {"amounts": "sg-rws-ta
 
 RACK = {"10000": 200, "2500": 400, "500": 400, "100": 1_000, "red": 100}
 PLANNED_TABLE = """
-[tables.planned]
+[tables.{name}]
 game = "nz-tai-sai-2008/1"
 mode = "record"
 chips = [100, 500, 2500, 10000]
-rack = { 10000 = 200, 2500 = 400, 500 = 400, 100 = 1000, red = 100 }
-limits = { minimum = 200, maximum = 50000, differential = 500000 }
+rack = {{ 10000 = 200, 2500 = 400, 500 = 400, 100 = 1000, red = 100 }}
+[tables.{name}.limits]
+minimum = 200
+maximum = 50000
+differential = 500000
+only = {{ triple = [100, 20000] }}
 """
+PLANNED_TABLES = ("planned", "planned-pit", "planned-late")
 RACK_VALUE = 200 * 10_000 + 400 * 2_500 + 400 * 500 + 1_000 * 100
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Run a house whose tables are closed, except the one that deals in amounts."""
-    with House(tmp_path_factory.mktemp("chips"), house_toml(GAMES) + PLANNED_TABLE) as house:
+    planned = "".join(PLANNED_TABLE.format(name=name) for name in PLANNED_TABLES)
+    with House(tmp_path_factory.mktemp("chips"), house_toml(GAMES) + planned) as house:
         for table in CHIP_TABLES:
             house.send("supervisor", table, "CloseTable")
         yield house
@@ -111,24 +118,59 @@ def test_table_opens_with_a_rack_that_two_people_count(house: House, new_user: N
 def test_table_of_the_house_file_opens_with_a_count_that_is_compared_with_its_rack(
     house: House, new_user: NewUser
 ) -> None:
-    page = new_user(house).sign_in("supervisor", "/deal/planned")
-    expect(page.get_by_label("chips by denomination")).to_be_checked()
-    expect(page.get_by_label("Denominations")).to_have_value("1 5 25 100")
-    expect(page.locator("[name=minimum]")).to_have_value("2")
-
-    page.goto("/pit/planned?view=running")
+    page = new_user(house).sign_in("supervisor", "/pit/planned-pit?view=running")
     expect(page.get_by_label("chips by denomination")).to_be_checked()
     expect(page.get_by_label("Denominations")).to_have_value("1 5 25 100")
     expect(page.get_by_label("Maximum: Big")).to_have_value("500")
+    expect(page.get_by_label("Maximum: Triple")).to_have_value("200")
     expect(page.locator("[name=count-2500]")).to_have_value("")  # a count is blind
     type_counts(page, RACK | {"2500": 399})
     page.get_by_label("Reason").fill("the first day")
     page.keyboard.press("Enter")
     sign(house, new_user, "Open the table with a counted rack: 32,975.00")
     expect(page.get_by_role("heading", name="Opening checklist")).to_be_visible()
-    page.goto("/pit/planned?view=chips&slip=1")
+    page.goto("/pit/planned-pit?view=chips&slip=1")
     expect(variance_of(page, "2500")).to_have_attribute("data-variance", "-1")
-    assert house.get("/api/tables/planned")["limits"]["families"]["big"]["maximum"] == 50_000
+    assert house.get("/api/tables/planned-pit")["limits"]["families"]["big"]["maximum"] == 50_000
+
+
+def test_dealer_page_opens_a_table_with_the_exceptions_of_the_house_file(
+    house: House, new_user: NewUser
+) -> None:
+    planned = house.get("/api/tables/planned/rack")["planned"]
+    page = new_user(house).sign_in("supervisor", "/deal/planned")
+    expect(page.get_by_label("chips by denomination")).to_be_checked()
+    expect(page.get_by_label("Denominations")).to_have_value("1 5 25 100")
+    expect(page.locator("[name=minimum]")).to_have_value("1")
+    expect(page.locator("[name=maximum]")).to_have_value("500")
+    type_counts(page, RACK)
+    page.get_by_label("Reason").fill("the first day")
+    page.keyboard.press("Enter")
+    sign(house, new_user, "Open the table with a counted rack: 33,000.00")
+    limits = house.get("/api/tables/planned")["limits"]
+    assert limits == planned["limits"]
+    assert limits["families"]["triple"] == {"minimum": 100, "maximum": 20_000}
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/deal/planned-late", "Between rounds"),
+        ("/pit/planned-late?view=running", "Open the table"),
+    ],
+)
+def test_form_that_opens_a_table_waits_for_the_terms_of_the_house_file(
+    path: str, shown: str, house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("supervisor", "/")
+    rack = HeldRequests(page, "**/api/tables/planned-late/rack")
+    page.goto(path)
+    rack.wait()
+    expect(page.get_by_text(shown, exact=True)).to_be_visible()
+    expect(page.get_by_text("One moment…")).to_be_visible()
+    expect(page.get_by_label("Denominations")).to_have_count(0)
+    rack.release()
+    expect(page.get_by_label("Denominations")).to_have_value("1 5 25 100")
 
 
 def test_fill_has_two_signatures_and_a_numbered_slip(house: House, new_user: NewUser) -> None:

@@ -231,7 +231,12 @@ def played(file: Path, tables: int) -> Counter[str]:
                     table.step()
                 counts += table.counts
                 for viewer in table.viewers:
-                    run = {"name": viewer.name, "view": viewer.first, "steps": viewer.steps}
+                    run = {
+                        "name": viewer.name,
+                        "seesAll": viewer.audience == "staff",
+                        "view": viewer.first,
+                        "steps": viewer.steps,
+                    }
                     cases.write(msgspec.json.encode(run) + b"\n")
     return counts
 

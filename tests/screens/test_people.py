@@ -22,7 +22,8 @@ GAME = "sg-rws-tai-sai-v6/a"
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    tables = {"seats": GAME, "pay": GAME, "area": "nz-tai-sai-2008/1"}
+    tables = dict.fromkeys(("seats", "pay"), GAME)
+    tables |= dict.fromkeys(("area", "ticked"), "nz-tai-sai-2008/1")
     with House(tmp_path_factory.mktemp("people"), house_toml(tables)) as it:
         for table in tables:
             it.pass_checks(table)
@@ -195,3 +196,37 @@ def test_winners_of_one_area_are_paid_with_one_key_and_have_their_chips(
     expect(page.get_by_test_id("round")).to_have_text("Between rounds")
     expect(felt.get_by_test_id("net")).to_contain_text("+10.00")
     expect(felt.get_by_test_id("stack")).to_have_text("1,010.00")
+
+
+def test_area_of_the_last_tick_is_paid_when_its_winners_are_ticked(
+    house: House, new_user: NewUser
+) -> None:
+    players = [house.buy_in("ticked", user, 100_000) for user in ("player", "player2")]
+    house.deal("ticked", (6, 5, 4), until="close-betting")
+    for user, player in zip(("player", "player2"), players, strict=True):
+        house.send(user, "ticked", "PlaceBet", player=player, box="big", amount=500)
+    house.send("player", "ticked", "PlaceBet", player=players[0], box="single:6", amount=500)
+    house.deal("ticked", (6, 5, 4), until="pay-winners")
+    page = new_user(house).sign_in("dealer", "/deal/ticked")
+    area, ticked = page.get_by_test_id("pay-area"), page.get_by_test_id("ticked")
+    expect(ticked).to_have_text("0 of 3 paid")
+    for paid in (1, 2):
+        page.keyboard.press("Enter")
+        expect(ticked).to_have_text(f"{paid} of 3 paid")
+    expect(page.locator("[data-current]")).to_have_attribute("data-at", "single:6")
+    expect(area).to_contain_text("Pay Big now")
+
+    page.keyboard.press("f")
+
+    expect(ticked).to_have_text("0 of 1 paid")
+    expect(area).to_contain_text("Pay Single 6 now")
+    assert house.get("/api/tables/ticked")["round"]["totals"] == {"single:6": 500}
+
+    page.reload()
+    expect(ticked).to_have_text("0 of 1 paid")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("paying")).to_contain_text("All winners are ticked")
+    expect(area).to_contain_text("Pay Single 6 now")
+    page.keyboard.press("f")
+    expect(page.get_by_text("Nothing to pay.")).to_be_visible()
+    assert house.get("/api/tables/ticked")["round"]["totals"] == {}

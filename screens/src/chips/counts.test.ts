@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chipsOfRack, countsOf, countsText, inRackOrder, parseCounts, typedCounts } from "./counts.ts";
+import { chipsOfRack, countsOf, countsText, inRackOrder, parseCounts, signed, typedCounts } from "./counts.ts";
 
 test("value chips are listed from the largest down, then coloured chips", () => {
   expect(inRackOrder(["red", "100", "2500", "blue", "500"])).toEqual(["2500", "500", "100", "blue", "red"]);
@@ -30,6 +30,14 @@ test("counts that were typed before can be edited again", () => {
 
 test("counts are described from the largest chip down", () => {
   expect(countsText({ "100": 2, red: 20, "2500": 4 }, "SGD")).toBe("4 × 25, 2 × 1, 20 × red");
+});
+
+test.each([
+  [3, "+3"],
+  [0, "0"],
+  [-3, "−3"],
+])("a difference of %i is written %s", (count, text) => {
+  expect(signed(count)).toBe(text);
 });
 
 test("the counts of a command are found under any of their names", () => {

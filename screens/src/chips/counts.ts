@@ -44,6 +44,9 @@ export function countsText(counts: Counts, currency: string): string {
   return parts.join(", ") || t("chips.none");
 }
 
+/** Write a difference between counts with its sign. */
+export const signed = (count: number): string => (count > 0 ? `+${count}` : count < 0 ? `−${-count}` : "0");
+
 /** Parse typed numbers of chips; an empty field is none. Return null if all are empty or one is not a number. */
 export function parseCounts(typed: Readonly<Record<string, string>>): Counts | null {
   const entries = Object.entries(typed)

@@ -12,6 +12,8 @@ export class TableRack {
   readonly table: string;
   now = $state.raw<RackView | null>(null);
   private wanted = -1;
+  /** The version at which the table was seen to open or close last. */
+  private since = $state(0);
   private wasOpen: boolean | null = null;
   private loading = false;
   private stopped = false;
@@ -30,9 +32,15 @@ export class TableRack {
     return !!this.now && (this.inChips || this.now.slips > 0);
   }
 
+  /** Whether the chips have been loaded since the table opened or closed last, which changes all of them. */
+  get isKnown(): boolean {
+    return !!this.now && this.now.version >= this.since;
+  }
+
   /** Load the chips of a version of the table, unless it deals in amounts as before. */
   follow(version: number, open: boolean): void {
     if (this.now && !this.hasCounts && open === this.wasOpen) return;
+    if (open !== this.wasOpen) this.since = version;
     this.wasOpen = open;
     this.wanted = Math.max(this.wanted, version);
     void this.load();

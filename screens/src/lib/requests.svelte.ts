@@ -8,17 +8,22 @@ import { tableTitle } from "../texts/tables.ts";
 import { t } from "../texts/texts.ts";
 import { announce } from "./announcer.svelte.ts";
 import { poll } from "./poll.ts";
+import { SUPERVISORS } from "./roles.ts";
 import { has, session } from "./session.svelte.ts";
 
 interface Waiting {
   requests: RequestView[];
   enrolments: EnrolmentView[];
   variances: VarianceNotice[];
-  known: boolean;
 }
-export const waiting = $state<Waiting>({ requests: [], enrolments: [], variances: [], known: false });
+type List = keyof Waiting;
+export const waiting = $state<Waiting>({ requests: [], enrolments: [], variances: [] });
 
 const SECONDS = 4;
+/** The lists that have been loaded; what comes later is announced. */
+const known = new Set<List>();
+/** The number of requests for each list; only the answer to the latest one counts, so that an old one undoes nothing. */
+const asked: Record<List, number> = { requests: 0, enrolments: 0, variances: 0 };
 let watchers = 0;
 let stop: (() => void) | undefined;
 
@@ -29,46 +34,67 @@ export function watchRequests(): () => void {
     if (--watchers) return;
     stop?.();
     waiting.requests = waiting.enrolments = waiting.variances = [];
-    waiting.known = false;
+    known.clear();
+    for (const list of Object.keys(asked) as List[]) asked[list]++;
   };
 }
 
+/** Load each list for itself: one that fails is loaded again with the next poll. */
 const lookIfVisible = async (): Promise<void> => {
-  if (document.visibilityState !== "visible" && waiting.known) return;
-  if (has("administrator")) waiting.enrolments = await get("/api/enrolments", { background: true });
-  if (isInformed()) await lookAtVariances();
-  if (!has("administrator") || isApprover()) await lookAtRequests();
-  waiting.known = true;
+  if (document.visibilityState !== "visible" && known.size) return;
+  await Promise.allSettled([
+    has("administrator") && lookAtEnrolments(),
+    isInformed() && lookAtVariances(),
+    (!has("administrator") || isApprover()) && lookAtRequests(),
+  ]);
 };
 
-export async function lookAtRequests(): Promise<void> {
-  const before = new Set(waiting.requests.map((each) => each.id));
-  const requests = await get("/api/requests", { background: true });
-  const fresh = requests.filter((each) => !before.has(each.id) && each.may_decide);
-  if (waiting.known && fresh.length)
-    announce(t("common.request-arrived", { name: fresh[0]!.name, table: tableTitle(fresh[0]!.table) }));
-  waiting.requests = requests;
-  waiting.known = true;
-}
+const lookAtEnrolments = (): Promise<void> => load("enrolments", () => get("/api/enrolments", { background: true }));
 
-export async function lookAtVariances(): Promise<void> {
-  const before = new Set(waiting.variances.map((each) => `${each.table} ${each.slip}`));
-  const variances = await get("/api/variances", { background: true });
-  const fresh = variances.find((each) => !before.has(`${each.table} ${each.slip}`));
-  if (waiting.known && fresh)
-    announce(t("common.variance-arrived", { slip: fresh.slip, table: tableTitle(fresh.table) }));
-  waiting.variances = variances;
+export const lookAtRequests = (): Promise<void> =>
+  load(
+    "requests",
+    () => get("/api/requests", { background: true }),
+    (requests) => {
+      const before = new Set(waiting.requests.map((each) => each.id));
+      const fresh = requests.find((each) => !before.has(each.id) && each.may_decide);
+      if (fresh) announce(t("common.request-arrived", { name: fresh.name, table: tableTitle(fresh.table) }));
+    },
+  );
+
+export const lookAtVariances = (): Promise<void> =>
+  load(
+    "variances",
+    () => get("/api/variances", { background: true }),
+    (variances) => {
+      const before = new Set(waiting.variances.map((each) => `${each.table} ${each.slip}`));
+      const fresh = variances.find((each) => !before.has(`${each.table} ${each.slip}`));
+      if (fresh) announce(t("common.variance-arrived", { slip: fresh.slip, table: tableTitle(fresh.table) }));
+    },
+  );
+
+/** Load a list, and announce what is new in it unless it is the first one. */
+async function load<L extends List>(
+  list: L,
+  request: () => Promise<Waiting[L]>,
+  announceNew?: (loaded: Waiting[L]) => void,
+): Promise<void> {
+  const mine = ++asked[list];
+  const loaded = await request();
+  if (mine !== asked[list]) return;
+  if (known.has(list)) announceNew?.(loaded);
+  waiting[list] = loaded as Waiting[L];
+  known.add(list);
 }
 
 /** Whether the house may inform the user of variances. */
-const isInformed = (): boolean => has("supervisor", "pit-manager", "shift-manager");
+const isInformed = (): boolean => has(...SUPERVISORS);
 
 /** Whether anything can wait for the user: a request or an enrolment. */
 export const mayDecideAny = (): boolean => has("administrator") || isApprover();
 
 /** Whether the server would list requests for the user to decide: not for staff without a table now. */
-const isApprover = (): boolean =>
-  has("game-supervisor", "supervisor", "pit-manager", "shift-manager") && session.who?.tables?.length !== 0;
+const isApprover = (): boolean => has("game-supervisor", ...SUPERVISORS) && session.who?.tables?.length !== 0;
 
 /** Return the table of a request; empty if it concerns a player's account. */
 export const tableOf = (request: RequestView): string => (accountOf(request.table) === undefined ? request.table : "");

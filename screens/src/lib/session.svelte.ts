@@ -3,6 +3,7 @@
 import { get, onTurnedAway, remove, Trouble } from "../api/client.ts";
 import type { DisplayView, HouseView, SessionView } from "../api/schema.d.ts";
 import { displayAt, takeToken } from "./display.ts";
+import { SUPERVISORS } from "./roles.ts";
 
 interface Here {
   who: SessionView | null;
@@ -69,7 +70,7 @@ export async function signOut(): Promise<void> {
   session.who = null;
 }
 
-export const STAFF = ["dealer", "game-supervisor", "supervisor", "pit-manager", "shift-manager"] as const;
+export const STAFF: readonly string[] = ["dealer", "game-supervisor", ...SUPERVISORS];
 
 export function has(...roles: string[]): boolean {
   return session.who?.roles.some((role) => roles.includes(role)) ?? false;

@@ -17,7 +17,7 @@ const GARBAGE = [
   '{"big":null}',
   "\u0000",
 ];
-const NOTICE = notices.notice("void", 2, 0, "dice-damaged");
+const NOTICE = notices.notice("void", 2, 0, "dice-damaged", 1000);
 
 function fakeStorage(): Storage {
   const items = new Map<string, string>();

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Event } from "../api/schema.d.ts";
 import type { Roll } from "../lib/dice.ts";
 import { fates, fromColumn, linesOf, rolls, tally, withCalled, withHeard } from "./results.ts";
+import { ROWS } from "./roads.ts";
 
 describe("the rounds that stand", () => {
   test("are those that were neither void nor reversed", () => {
@@ -48,6 +49,19 @@ describe("the lines of a full list", () => {
     expect(fromColumn(lines(first, 110)).map(({ round }) => round)).toEqual(
       lines(begins, 110).map(({ round }) => round),
     );
+  });
+
+  test.each([
+    ["result", 0],
+    ["void", 1],
+  ])("leave each bead where it is when a %s is dropped, but for %i rows", (what, rows) => {
+    const all = lines(1, 111).map((line) => ({ ...line, dice: [1, 2, 3] }));
+    all[2] = { ...all[2]!, what };
+    const rowOf = (known: typeof all) =>
+      fates(fromColumn(known))
+        .filter(({ fate }) => fate === "result")
+        .findIndex(({ round }) => round === 50) % ROWS;
+    expect(rowOf(all.slice(1)) - rowOf(all.slice(0, 110))).toBe(rows);
   });
 
   test("are all there if no column begins in them", () => {

@@ -38,7 +38,8 @@ export function withHeard(read: readonly Line[], heard: readonly Line[]): Line[]
 
 /**
  * Leave out the oldest lines before a round with which a column of the bead plate begins. Each bead then keeps its
- * place when the oldest line is dropped for a new one.
+ * place when the oldest line is dropped for a new one, as long as no round is void: the plate has no bead of a void
+ * round, so that the beads after it move by one when its line is dropped.
  */
 export function fromColumn<T extends Line>(lines: readonly T[]): readonly T[] {
   const first = lines.findIndex(({ round }) => round % ROWS === 1);

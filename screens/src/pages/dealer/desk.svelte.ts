@@ -12,7 +12,7 @@ import type { TablePeople } from "../../lib/people.svelte.ts";
 import { session } from "../../lib/session.svelte.ts";
 import { Following } from "../../table/following.svelte.ts";
 import { TableEquipment } from "./equipment.svelte.ts";
-import { SUPERVISORS } from "./procedure.ts";
+import { SUPERVISORS } from "../../lib/roles.ts";
 import type { Roles } from "./procedure.ts";
 import { announcementOf } from "../../texts/calls.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inPayingOrder, nextUnpaid, paymentKey } from "./payments.ts";
+import { inPayingOrder, nextUnpaid, paymentKey, spotToPay } from "./payments.ts";
 import type { Payment } from "./payments.ts";
 
 const pay = (spot: string, player: string, winnings = 100): Payment => ({
@@ -28,4 +28,13 @@ test("the next payment is the first without a tick after the current one, then f
 test("a payment whose amount has changed is not ticked", () => {
   const ticked = new Set([paymentKey(pay("small", "bob", 100))]);
   expect(nextUnpaid([pay("small", "bob", 50)], ticked)).toBeDefined();
+});
+
+test.each([
+  ["", undefined, ""],
+  ["", ORDER[1], "total:9"],
+  ["small", ORDER[1], "small"],
+  ["big", ORDER[1], "total:9"],
+])("after a tick at %j, with %j as the next, %j is paid at once", (lastTicked, current, spot) => {
+  expect(spotToPay(ORDER, lastTicked, current)).toBe(spot);
 });

@@ -1,4 +1,4 @@
-// Put the winning bets into the order in which they are paid, and keep the ticks of those that are. Pure. The order of
+// Put the winning bets into the order in which they are paid, and find the next one, and the spot to pay at once. Pure. The order of
 // the boxes is the server's; at one box the bets are paid by seat.
 
 import type { WorkingSheet } from "../../api/schema.d.ts";
@@ -18,3 +18,7 @@ export function nextUnpaid(order: readonly Payment[], ticked: ReadonlySet<string
   const rotated = [...order.slice(after + 1), ...order.slice(0, after + 1)];
   return rotated.find((each) => !ticked.has(paymentKey(each)));
 }
+
+/** Return the spot to pay before the others: that of the last tick until it is paid, else that of the current payment. */
+export const spotToPay = (order: readonly Payment[], lastTicked: string, current?: Payment): string =>
+  order.some((each) => each.spot === lastTicked) ? lastTicked : (current?.spot ?? "");

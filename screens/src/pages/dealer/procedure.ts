@@ -3,6 +3,7 @@
 
 import type { GameView, Step, TableView } from "../../api/schema.d.ts";
 import { ownClauses } from "../../lib/game.ts";
+import { SUPERVISORS } from "../../lib/roles.ts";
 
 export type StepName = GameView["conduct"]["procedure"]["order"][number];
 
@@ -56,9 +57,7 @@ export function withStandIns(game: GameView, roles: Roles): Roles {
   return ranks.length ? [...new Set([...roles, ...rule.roles.slice(Math.min(...ranks))])] : roles;
 }
 
-const DEALING: Roles = ["dealer", "supervisor", "pit-manager"];
-export const STAFF: Roles = [...DEALING, "shift-manager"];
-export const SUPERVISORS: Roles = STAFF.slice(1);
+export const STAFF: Roles = ["dealer", ...SUPERVISORS];
 /** Staff who take part in a round; some rulebooks have a game supervisor besides the supervisor. */
 export const ROUND_STAFF: Roles = [...STAFF, "game-supervisor"];
 

@@ -31,6 +31,13 @@ test.each([
   expect(inTime(rule({ found_until }), view(["open-betting"]), [1])).toBe(betting);
 });
 
+test("a cause voids the current round from the step on that it can go wrong in", () => {
+  expect(inTime(rule({}), view(["open-betting"], 0), [2])).toBe(false);
+  expect(inTime(rule({ found_until: "always" }), view(["open-betting"]), [2])).toBe(false);
+  expect(inTime(rule({}), view(["open-betting", "tumble"], 0), [2])).toBe(true);
+  expect(inTime(rule({ caused_by: null }), view(["open-betting"], 0), [2])).toBe(true);
+});
+
 test("a throw is not repeated before it is made", () => {
   const again = rule({ consequence: "throw-again", caused_by: "throw" });
   expect(inTime(again, view(["close-betting"], 0), [2])).toBe(false);

@@ -1,7 +1,8 @@
 // Determine who may report an irregularity, who must approve it, and whether it names a player.
 
 import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
-import { ROUND_STAFF, STAFF, SUPERVISORS, withStandIns } from "./procedure.ts";
+import { SUPERVISORS } from "../../lib/roles.ts";
+import { ROUND_STAFF, STAFF, withStandIns } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
 
 /** Return the roles that may report: those in the rulebook, or all staff if it names none. */
@@ -46,7 +47,7 @@ export function inTime(rule: Irregularity, view: TableView, rounds: readonly num
 }
 
 function mayBeVoid(rule: Irregularity, view: TableView, round: number): boolean {
-  if (round === view.round?.number) return rule.consequence !== "throw-again" || view.round.done.includes("throw");
+  if (round === view.round?.number) return !rule.caused_by || view.round.done.includes(rule.caused_by);
   if (isNeverLate(rule)) return true;
   if (round !== view.last_settled) return false;
   return rule.found_until === "next-throw" || (rule.found_until === "next-round" && !view.round);

@@ -23,6 +23,13 @@ test("a statement has a notice of winnings that reduced a debt", () => {
   expect(found).toMatchObject({ what: "set-off", round: 5, amount: 30, note: "winnings" });
 });
 
+test("amounts of one round that were set off at different times have a notice each", () => {
+  const [first, second] = [1000, 1200].map((at) => ({ ...line("set off", 5, "winnings"), at, debt: -30 }));
+  const lines = [first!, second!, second!];
+  const kept = notices.inStatement(lines, "7", 2000).reduce(notices.told, notices.NONE);
+  expect(kept.open.map(({ amount }) => amount)).toEqual([30, 30]);
+});
+
 test("rounds reversed together have one notice, with the amount of all", () => {
   const lines = [{ ...line("reversed", 4), amount: -50 }, line("reversed", 5)];
   expect(ids(notices.inStatement(lines, "7", 2000))).toEqual(["reversed 4"]);

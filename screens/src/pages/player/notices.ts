@@ -53,31 +53,31 @@ export function inStatement(lines: readonly StatementLine[], table: string, now:
   return lines.filter((line) => line.table === table && now - line.at < NEWS_MICROSECONDS).flatMap(noticeOf);
 }
 
-function noticeOf({ what, round, amount, note, debt }: StatementLine): Notice[] {
+function noticeOf({ at, what, round, amount, note, debt }: StatementLine): Notice[] {
   switch (what) {
     case "void":
-      return [notice("void", round, 0, note)];
+      return [notice("void", round, 0, note, at)];
     case "reversed":
-      return amount || debt ? [notice("reversed", round, amount, note)] : []; // the first of several has the amount
+      return amount || debt ? [notice("reversed", round, amount, note, at)] : []; // the first of several has the amount
     case "corrected":
-      return [notice("corrected", round, amount, note)];
+      return [notice("corrected", round, amount, note, at)];
     case "ruling":
-      return [notice("ruling", round, amount, note)];
+      return [notice("ruling", round, amount, note, at)];
     case "set off":
-      return [notice("set-off", round, -debt, note)];
+      return [notice("set-off", round, -debt, note, at)];
     case "notice":
-      return note === "void" ? [] : [notice("goes-on", round, 0, "")];
+      return note === "void" ? [] : [notice("goes-on", round, 0, "", at)];
     default:
       return [];
   }
 }
 
-/** Create a notice. Its id is the same from a live event and from the statement, so that it appears once. */
-export const notice = (what: Notice["what"], round: number, amount: number, note: string): Notice => ({
-  id:
-    what === "corrected" || what === "ruling" || what === "set-off"
-      ? `${what} ${round} ${amount} ${note}`
-      : `${what} ${round}`,
+/**
+ * Create a notice. Its id is the same from a live event and from the statement, so that it appears once; of what may
+ * come several times in a round it has the time.
+ */
+export const notice = (what: Notice["what"], round: number, amount: number, note: string, at: number): Notice => ({
+  id: what === "corrected" || what === "ruling" || what === "set-off" ? `${what} ${round} ${at}` : `${what} ${round}`,
   what,
   round,
   amount,

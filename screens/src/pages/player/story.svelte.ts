@@ -72,7 +72,7 @@ export class Story {
   }
 
   start(): () => void {
-    const unheard = this.following.onEvent((event, _at, view) => this.hear(event, view));
+    const unheard = this.following.onEvent((event, at, view) => this.hear(event, at, view));
     return () => {
       unheard();
       this.reveal.finish();
@@ -102,8 +102,8 @@ export class Story {
     write(this.name("notices"), told);
   }
 
-  private notify(what: notices.Notice["what"], round: number, amount: number, note: string): void {
-    this.tell(notices.told(this.told, notices.notice(what, round, amount, note)));
+  private notify(what: notices.Notice["what"], round: number, amount: number, note: string, at: number): void {
+    this.tell(notices.told(this.told, notices.notice(what, round, amount, note, at)));
   }
 
   private async readStatement(): Promise<void> {
@@ -121,7 +121,7 @@ export class Story {
     if (view.round && !settling) this.lying = view.seats[this.me]?.areas ?? {};
   }
 
-  private hear(event: Event, view: TableView): void {
+  private hear(event: Event, at: number, view: TableView): void {
     const game = this.following.game;
     this.remember(view);
     switch (event.type) {
@@ -172,28 +172,29 @@ export class Story {
         if (view.seats[this.me]) this.touched("again", view.version, view, 0, event.cause);
         break;
       case "RoundVoided":
-        this.voided(event, view);
+        this.voided(event, at, view);
         break;
       case "RoundsReversed":
         for (const [player, amount] of event.transfers)
-          if (player === this.me) this.notify("reversed", event.rounds[0] ?? 0, amount, event.cause);
+          if (player === this.me) this.notify("reversed", event.rounds[0] ?? 0, amount, event.cause, at);
         if (this.outcome && event.rounds.includes(this.outcome.round)) this.forgetOutcome();
         this.chapters += 1;
         break;
       case "PlayersNotified":
-        if (event.players.includes(this.me) && event.outcome === "goes on") this.notify("goes-on", event.round, 0, "");
+        if (event.players.includes(this.me) && event.outcome === "goes on")
+          this.notify("goes-on", event.round, 0, "", at);
         break;
       case "BetCorrected":
-        if (event.player === this.me) this.notify("corrected", event.round, event.amount, event.reason);
+        if (event.player === this.me) this.notify("corrected", event.round, event.amount, event.reason, at);
         this.chapters += 1;
         break;
       case "RulingMade":
-        if (event.player === this.me) this.notify("ruling", 0, event.amount, event.reason);
+        if (event.player === this.me) this.notify("ruling", 0, event.amount, event.reason, at);
         this.chapters += 1;
         break;
       case "DebtRepaid":
         if (event.player === this.me && (event.source === "winnings" || event.source === "buy-in"))
-          this.notify("set-off", event.round ?? 0, event.amount, event.source);
+          this.notify("set-off", event.round ?? 0, event.amount, event.source, at);
         break;
       case "BetRejected":
         if (event.player === this.me)
@@ -322,14 +323,14 @@ export class Story {
     this.showing = false;
   }
 
-  private voided(event: Extract<Event, { type: "RoundVoided" }>, view: TableView): void {
+  private voided(event: Extract<Event, { type: "RoundVoided" }>, at: number, view: TableView): void {
     this.joined = 0;
     this.forgetOutcome();
     this.over = event.round;
     this.chapters += 1;
     if (!view.seats[this.me]) return;
     const back = event.returned.reduce((sum, [, player, amount]) => (player === this.me ? sum + amount : sum), 0);
-    this.notify("void", event.round, back, event.cause);
+    this.notify("void", event.round, back, event.cause, at);
     announce(t("player.story.said-void", { round: event.round }), true);
   }
 

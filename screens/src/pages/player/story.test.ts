@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { Event, TableView } from "../../api/schema.d.ts";
+import type { Event, StatementLine, TableView } from "../../api/schema.d.ts";
 import { said } from "../../lib/announcer.svelte.ts";
 import type { Following } from "../../table/following.svelte.ts";
+import { inStatement } from "./notices.ts";
 import { Story } from "./story.svelte.ts";
 
 const GAME = { conduct: { limits: {}, procedure: { steps: {} }, shooter: null } };
@@ -17,10 +18,10 @@ function begun() {
   };
   const story = new Story(following as unknown as Following, "ann");
   story.start();
-  const happen = (event: object, done: string[] = []) => {
+  const happen = (event: object, done: string[] = [], at = 0) => {
     const round = { number: 4, done, result: [6, 5, 1] };
     const view = { version: 9, rounds: 3, currency: "SGD", round, seats: { ann: { areas: LYING } } };
-    hear(event as Event, 0, view as unknown as TableView);
+    hear(event as Event, at, view as unknown as TableView);
   };
   return { story, happen };
 }
@@ -87,6 +88,16 @@ test("a throw that does not count is a notice each time", () => {
   const { story, happen } = begun();
   happen({ type: "ThrowRepeated", cause: "dice-not-flat" });
   expect(story.told.open).toMatchObject([{ what: "again", round: 4, amount: 0, note: "dice-not-flat" }]);
+});
+
+test("equal amounts that are set off in one round are a notice each, with the id that the statement gives it", () => {
+  const { story, happen } = begun();
+  const event = { type: "DebtRepaid", player: "ann", round: 4, amount: 30, source: "winnings" };
+  for (const at of [1000, 1200]) happen(event, [], at);
+  const line = { at: 1200, table: "7", what: "set off", round: 4, amount: 0, debt: -30, note: "winnings" };
+  const [last] = inStatement([line as StatementLine], "7", 1300);
+  expect(story.told.open).toHaveLength(2);
+  expect(story.told.open[1]).toEqual(last);
 });
 
 test("a correction for another player is no notice", () => {

@@ -51,7 +51,7 @@ export function stepsOf(told: RoundHistory, before: TableView, game: GameView): 
     if (event.type === "AreasLit") lit = areasOf(game, new Set(event.boxes));
     if (event.type === "ResultAmended" || event.type === "RoundStarted") lit = new Set();
     if (isSettling(event)) lying = settled(lying, event, game);
-    else if (view.round) lying = chips(view, game);
+    else if (view.round && !view.round.done.includes("collect-losers")) lying = chips(view, game);
     const dice = view.round?.called ?? diceOf(event) ?? null;
     return {
       version: entry.version,
@@ -70,11 +70,11 @@ const happened = (entry: EntryView, event: Event) => ({
   version: entry.version,
   at: entry.at,
   event: event as never,
-  totals: totals(event),
+  totals: spotTotalChanges(event),
 });
 
 /** Return by how much an event changes the total chips on each spot. */
-function totals(event: Event): Record<string, number> {
+export function spotTotalChanges(event: Event): Record<string, number> {
   switch (event.type) {
     case "BetPlaced":
       return event.manner === "shooter" ? {} : { [event.spot]: event.amount };
@@ -91,6 +91,8 @@ function totals(event: Event): Record<string, number> {
       for (const [spot, , stake, plays] of event.bets) changes[spot] = (changes[spot] ?? 0) + plays - stake;
       return changes;
     }
+    case "AreaPaid":
+      return { [event.spot]: -event.bets.reduce((sum, [, , stake]) => sum + stake, 0) };
     default:
       return {};
   }
