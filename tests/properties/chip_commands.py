@@ -126,7 +126,7 @@ class ChipCommands(LikelyCommands):
         return commands.CountDrop(
             by=self.actor("supervisor"),
             closing=self.random.choice([*self.state.uncounted_drops] * 3 + [99]),
-            notes=self.random.choice([{"500": 3}, {"500": 3, "note": 1}]),
+            notes=self.random.choice([{"500": 3}, {"500": 3, "note": 1}, {"5000": 10**9}]),
             approved_by=self.actor("pit-manager"),
         )
 

@@ -454,6 +454,30 @@ def test_a_colour_without_chips_moves_none() -> None:
     assert not up.chip_moves
 
 
+@pytest.mark.parametrize("colour", ["25", "\N{FULLWIDTH DIGIT FIVE}", "-", ""])
+def test_a_value_chip_or_a_name_without_a_letter_is_no_colour(colour: str) -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.buy_in("bob", 50)
+    take = commands.TakeColour(by=DEALER, player="ann", colour=colour, value=5)
+    assert refusal_of(table, take).code == "chips/colour-value"
+    table.play("tumble 3 times", "open betting", "bob bets 50 on big")
+    table.roll(1, 2, 3)
+    assert table.stack("bob") == 0
+    broke = commands.TakeColour(by=DEALER, player="bob", colour=colour, value=5)
+    assert refusal_of(table, broke).code == "chips/colour-value"
+
+
+def test_a_colour_that_the_rack_does_not_have_is_not_taken_without_chips_either() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("bob", 50)
+    table.play("tumble 3 times", "open betting", "bob bets 50 on big")
+    table.roll(1, 2, 3)
+    take = commands.TakeColour(by=DEALER, player="bob", colour="Red", value=5)
+    refusal = refusal_of(table, take)
+    assert (refusal.code, refusal.facts["chip"]) == ("chips/lacking", "Red")
+
+
 def test_only_value_chips_leave_the_table() -> None:
     table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
     table.buy_in("ann", 100)

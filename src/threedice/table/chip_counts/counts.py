@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from threedice.names import skeleton
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 ChipName = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
@@ -36,6 +38,34 @@ ChipMove = tuple[str, str, str, ChipCounts]
 def is_value_chip(name: str) -> bool:
     """Return whether a chip has its value printed on it, and is not a coloured one."""
     return name.isascii() and name.isdigit()
+
+
+def is_colour(name: str) -> bool:
+    """Return whether a name can be that of a coloured chip: it has a letter."""
+    return any(map(str.isalpha, name))
+
+
+def find_unclear_colour(names: Iterable[str], known: Iterable[str]) -> str | None:
+    """Return the first name that names no colour, or that looks like another one or a known chip.
+
+    >>> find_unclear_colour(["red", "5", "Green", "green"], ["5", "red"])
+    'green'
+    """
+    seen = {_appearance(name): name for name in known}
+    return next(
+        (
+            name
+            for name in names
+            if not is_value_chip(name)
+            and (not is_colour(name) or seen.setdefault(_appearance(name), name) != name)
+        ),
+        None,
+    )
+
+
+def _appearance(name: str) -> str:
+    """Return a form that is equal for names that look alike; spaces are hard to see."""
+    return skeleton(" ".join(name.split()))
 
 
 class ChipValues(dict[str, int]):

@@ -360,7 +360,9 @@ class ChipPlan:
     def _take_colour(self, event: events.ColourTaken) -> Iterator[ChipMove]:
         """Yield the exchange of a player's stack for chips of a colour."""
         player, stack = event.player, stack_account(event.player)
-        given = dict(self.held(stack))
+        given, racked = dict(self.held(stack)), self.held("float").get(event.colour, 0)
+        if not racked:
+            raise refuse("chips/lacking", chip=event.colour, count=1, held=racked)
         if not given:
             return
         count = self._state.seats[player].stack // event.value
