@@ -137,21 +137,22 @@ def fewest_chips(
 
 
 def most_chips_within(
-    available: Mapping[str, int], values: ChipValues, amount: int, step: int
+    available: Mapping[str, int], values: ChipValues, amount: int
 ) -> tuple[ChipCounts, int]:
     """Return the fewest chips that make as much of an amount as possible, and the rest of it.
 
-    Values and amount are multiples of `step`.
-
-    >>> most_chips_within({"5": 1, "25": 3}, ChipValues({"5": 5, "25": 25}), 70, 5)
+    >>> most_chips_within({"5": 1, "25": 3}, ChipValues({"5": 5, "25": 25}), 70)
     ({'25': 2, '5': 1}, 15)
     """
     if values.divides:
         return _take_largest_first(available, values, amount)
-    for rest in range(0, amount, step):
-        counts = fewest_chips(available, values, amount - rest)
+    usable = [name for name, value in values.items() if value <= amount and available.get(name)]
+    step = gcd(*(values[name] for name in usable))
+    most = min(amount, sum(values[name] * available[name] for name in usable))
+    for made in range(most // step * step, 0, -step) if usable else ():
+        counts = fewest_chips(available, values, made)
         if counts is not None:
-            return counts, rest
+            return counts, amount - made
     return {}, amount
 
 
