@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
     from threedice.api.auth.authentication import Caller
-    from threedice.api.config import HouseConfig, TableConfig
+    from threedice.api.config import HouseConfig
 
 _KEY_HEADER: Final = re.compile(rb'"?([A-Za-z0-9._-]{1,100})"?')
 """The value of an `Idempotency-Key` header, quoted or not."""
@@ -216,7 +216,7 @@ async def execute_command(
         if isinstance(command, commands.BuyIn) and "player" in caller.account.roles:
             command = await _fill_in_age(context, command)
         if isinstance(command, commands.OpenTable) and table in context.config.tables:
-            command = _fill_in_issued_rack(context.config.tables[table], command)
+            command = await _fill_in_issued_rack(context, table, command)
     is_player = "player" in sender.account.roles  # players use their own money only
     check = None if is_player else await authority_check(context, sender, command, table)
 
@@ -311,11 +311,20 @@ async def _fill_in_age(context: Context, command: commands.BuyIn) -> commands.Bu
     return msgspec.structs.replace(command, age_years=age)
 
 
-def _fill_in_issued_rack(table: TableConfig, command: commands.OpenTable) -> commands.OpenTable:
-    """Set the chips that the cage issues by the house file, unless other chips are opened with."""
-    if not table.rack or command.rack is msgspec.UNSET or command.chips != table.chips:
+async def _fill_in_issued_rack(
+    context: Context, table: str, command: commands.OpenTable
+) -> commands.OpenTable:
+    """Set the chips that the cage issues by the house file.
+
+    A table that is opened with other chips, or set up for another game, has none of them.
+    """
+    configured = context.config.tables[table]
+    if not configured.rack or command.rack is msgspec.UNSET or command.chips != configured.chips:
         return command
-    return msgspec.structs.replace(command, issued=table.rack)
+    house_table = await context.house.command_handler.table(table)
+    if house_table.game != configured_table(context.config, table, command.by).game.id:
+        return command
+    return msgspec.structs.replace(command, issued=configured.rack)
 
 
 async def _age_on_record(context: Context, person_id: str) -> int | None:
