@@ -292,11 +292,14 @@ class ChipPlan:
         It is the smallest of the chips held that do not go directly, and none without a rest. The
         rack gives what is `paid` to the destination, and the change back, in the chips `given`.
         """
-        spare = (name for name in reversed(values) if held.get(name, 0) > fitting.get(name, 0))
-        for broken in ({name: 1} for name in spare) if rest else ({},):
-            parts = self._split(given, paid, value_of(broken, values) - rest)
-            if parts is not None:
-                return broken, *parts
+        if not rest:
+            parts = self._split(given, paid, 0)
+            return None if parts is None else ({}, *parts)
+        for broken in reversed(values):
+            if held.get(broken, 0) > fitting.get(broken, 0):
+                parts = self._split(given, paid, values[broken] - rest)
+                if parts is not None:
+                    return {broken: 1}, *parts
         return None
 
     def _split(
