@@ -77,6 +77,8 @@ class CommandFacts(NamedTuple):
     """True if it may also be sent while the table is closed."""
     between_rounds: bool = False
     """True if it may not be sent while a round is being played."""
+    counts_rack: bool = False
+    """True if it counts the rack; a request for it is void once chips of the rack have moved."""
     house_fields: tuple[str, ...] = ()
     """Fields that the house fills in; the sender leaves them out."""
 

@@ -70,11 +70,16 @@ def check_text(text: str, label: str = "a text") -> None:
 
 
 def check_texts(value: Any, label: str = "a text") -> None:
-    """Check every text in plain data: dictionaries with their keys, lists, and what they hold."""
+    """Check every text in plain data: dictionaries with their keys, lists, and what they hold.
+
+    Keys that are the same text in NFC are refused, because one of them would be lost.
+    """
     match value:
         case str():
             check_text(value, label)
         case dict():
+            if len({unicodedata.normalize("NFC", key) for key in value}) < len(value):
+                raise InvalidInput(f"{label} has two keys that are the same text")
             for key, each in value.items():
                 check_text(key, "a key")
                 check_texts(each, repr(key))

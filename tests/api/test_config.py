@@ -103,6 +103,8 @@ SINGAPORE = 'game = "sg-rws-tai-sai-v6/a"\nreadings = { pro-rata = "absorb" }'
         (SINGAPORE, "float = 50_500", "{ 500 = 100 }", "50500 is not the value of `rack`, 50000"),
         (SINGAPORE, "", "{ 500 = -1 }", "tables.pit-1.rack"),
         (SINGAPORE, "", "{ 500 = 1.5 }", "tables.pit-1.rack"),
+        (NEW_ZEALAND, "", "{ red = 5, Red = 5 }", "'Red' names no colour, or looks like"),
+        (NEW_ZEALAND, "", '{ " " = 5 }', "' ' names no colour"),
         (SINGAPORE, "", "{}", "neither a `float` nor a `rack`"),
         (NEW_ZEALAND, "dealt_by_house = {}", "{ 500 = 100 }", "the house deals this table"),
     ],

@@ -174,6 +174,52 @@ async def test_players_see_neither_the_rack_nor_the_chips_of_others(house: House
     assert seen.chip_moves == moves[:1]
 
 
+async def test_table_that_dealt_in_chips_opens_in_amounts_only_with_two_people(
+    house: HouseApp,
+) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    await agree(house, {"type": "CloseTable", "counted": RACK})
+    amounts = opening()
+    del amounts["rack"]
+    assert problem_code(await house.send("supervisor", amounts)) == "door/second-person"
+    (opened,) = await agree(house, amounts)
+    assert "chip_moves" not in opened
+
+
+# --- counts that wait for a signature -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["CountRack", "CloseTable"])
+async def test_count_is_not_signed_once_the_rack_has_changed(house: HouseApp, kind: str) -> None:
+    player = await open_with_player(house)
+    command = {"type": kind, "counted": {"5": 100, "25": 100, "100": 48}}
+    request = await house.request("supervisor", command)
+    assert request.json()["command"].keys() == {*command, "by"}
+    bought = {"type": "BuyIn", "player": player, "amount": 100, "source": "cash"}
+    assert (await house.send("dealer", bought)).status_code == 200
+    before = house.store.head("table/1")
+
+    late = await house.approve("pit-manager", request)
+    effect = await house.client("pit-manager").get(f"/api/requests/{request.json()['id']}/effect")
+
+    assert (late.status_code, problem_code(late)) == (409, "request/other-rack")
+    assert problem_code(effect) == "request/other-rack"
+    assert house.store.head("table/1") == before
+    await agree(house, command | {"counted": {"5": 100, "25": 100, "100": 47}})
+
+
+async def test_count_is_signed_once_also_if_the_approval_is_repeated(house: HouseApp) -> None:
+    await open_with_player(house)
+    request = await house.request("supervisor", SHORT)
+    approved = await house.approve("pit-manager", request)
+    assert approved.status_code == 200, approved.text
+
+    again = await house.approve("pit-manager", request)
+
+    assert again.content == approved.content
+
+
 # --- the rack of the house file -----------------------------------------------------------------
 
 
@@ -251,6 +297,14 @@ async def test_table_with_a_rack_in_the_house_file_opens_in_amounts_only_with_tw
     amounts = opening(mode=planned["mode"], limits=planned["limits"])
     del amounts["rack"]
     assert problem_code(await house.send("supervisor", amounts)) == "door/second-person"
+
+
+async def test_table_that_is_set_up_for_another_game_has_no_issued_rack(house: HouseApp) -> None:
+    """The house file has a rack with colours, which the game that is played now does not have."""
+    colours = RACK | {"red": 10}
+    await plan_rack(house, game="nz-tai-sai-2008/1", rack=colours)
+    _, opener = await agree(house, opening())
+    assert opener["expected"] == RACK
 
 
 async def test_people_do_not_say_what_the_cage_issued(house: HouseApp) -> None:

@@ -46,7 +46,9 @@ def test_slips_are_listed_shown_chip_by_chip_and_printed(
 
     kinds = [line.split()[1] for line in listed.out.splitlines() if line[:1].isdigit()]
     assert kinds == ["Opener", "Fill", "Shift"]
+    assert "-0.25 (-1 x 0.25)" in listed.out
     assert "end of the shift" in shown.out
+    assert "In all 32.25 by value, expected 32.50, variance -0.25." in shown.out
     assert [each["slip"] for each in as_json] == [1, 2, 3]
     assert as_json[2]["variance"] == {"25": -1}
     assert printed.code == 0

@@ -40,6 +40,14 @@ pytestmark = pytest.mark.anyio
         OpenAccount(by="c", player="ann", currency=""),
         OpenAccount(by="c", player="house", currency="SGD"),
         commands.FillFloat(by=SUPERVISOR, amount=10**13),
+        commands.FillFloat(
+            by=SUPERVISOR,
+            amount=0,
+            counts={
+                "ros\N{LATIN SMALL LETTER E WITH ACUTE}": 7,
+                "rose\N{COMBINING ACUTE ACCENT}": 5,
+            },
+        ),
     ],
 )
 async def test_command_that_cannot_be_encoded_is_refused(command: Any) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RICH_RACK = {"5": 8_000, "25": 4_000, "100": 600}
 POOR_RACK = {"5": 0, "100": 2_000}
 COLOURS = {"r": 400, "g": 30}
+COUNTED_NOTES = [{"500": 3}] * 3 + [{"500": 3, "note": 1}, {"5000": 10**9}] * 4
 
 
 class ChipCommands(LikelyCommands):
@@ -83,7 +84,7 @@ class ChipCommands(LikelyCommands):
             return commands.CloseTable(
                 by=supervisor, counted=self.counted_rack(), approved_by=second
             )
-        if state.uncounted_drops and random.random() < 0.7:
+        if state.uncounted_drops and random.random() < 0.9:
             return self.count_drop()
         makers: list[Callable[[], AnyCommand]] = [
             lambda: commands.CountRack(
@@ -125,8 +126,8 @@ class ChipCommands(LikelyCommands):
     def count_drop(self) -> AnyCommand:
         return commands.CountDrop(
             by=self.actor("supervisor"),
-            closing=self.random.choice([*self.state.uncounted_drops] * 3 + [99]),
-            notes=self.random.choice([{"500": 3}, {"500": 3, "note": 1}]),
+            closing=self.random.choice([*self.state.uncounted_drops] * 9 + [99]),
+            notes=self.random.choice(COUNTED_NOTES),
             approved_by=self.actor("pit-manager"),
         )
 

@@ -55,7 +55,7 @@ def test_most_chips_within_an_amount_leave_the_smallest_rest_with_the_fewest_chi
             for taken in product(*(range(count + 1) for count in available.values()))
             if (worth := sum(map(mul, taken, values.values()))) <= amount
         ]
-        counts, rest = most_chips_within(available, values, amount, 5)
+        counts, rest = most_chips_within(available, values, amount)
         assert (rest, sum(counts.values())) == min(made)
         assert value_of(counts, values) == amount - rest
         assert all(available[name] >= count > 0 for name, count in counts.items())
@@ -65,6 +65,15 @@ def test_largest_chips_first_would_fail_where_the_exact_search_pays() -> None:
     available, values = {"25": 4, "40": 2}, values_of_chips((25, 40))
     assert fewest_chips(available, values, 115) == {"40": 1, "25": 3}
     assert fewest_chips(available, values, 100) == {"25": 4}
+
+
+def test_chips_that_are_too_large_for_an_amount_are_not_searched() -> None:
+    """Each search counts, because a return over a limit tries every amount up to the bet."""
+    values = values_of_chips((5, 20, 50, 10**9))
+    available = {str(10**9): 1, "50": 3, "20": 1}
+    assert most_chips_within(available, values, 10**9 - 5) == ({"50": 3, "20": 1}, 10**9 - 175)
+    assert most_chips_within({str(10**9): 1}, values, 10**9 - 5) == ({}, 10**9 - 5)
+    assert most_chips_within({"50": 10**8}, values, 10**9 - 5) == ({"50": 19_999_999}, 45)
 
 
 def test_change_of_large_amounts_needs_no_long_search() -> None:
@@ -454,6 +463,30 @@ def test_a_colour_without_chips_moves_none() -> None:
     assert not up.chip_moves
 
 
+@pytest.mark.parametrize("colour", ["25", "\N{FULLWIDTH DIGIT FIVE}", "-", ""])
+def test_a_value_chip_or_a_name_without_a_letter_is_no_colour(colour: str) -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.buy_in("bob", 50)
+    take = commands.TakeColour(by=DEALER, player="ann", colour=colour, value=5)
+    assert refusal_of(table, take).code == "chips/colour-value"
+    table.play("tumble 3 times", "open betting", "bob bets 50 on big")
+    table.roll(1, 2, 3)
+    assert table.stack("bob") == 0
+    broke = commands.TakeColour(by=DEALER, player="bob", colour=colour, value=5)
+    assert refusal_of(table, broke).code == "chips/colour-value"
+
+
+def test_a_colour_that_the_rack_does_not_have_is_not_taken_without_chips_either() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("bob", 50)
+    table.play("tumble 3 times", "open betting", "bob bets 50 on big")
+    table.roll(1, 2, 3)
+    take = commands.TakeColour(by=DEALER, player="bob", colour="Red", value=5)
+    refusal = refusal_of(table, take)
+    assert (refusal.code, refusal.facts["chip"]) == ("chips/lacking", "Red")
+
+
 def test_only_value_chips_leave_the_table() -> None:
     table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
     table.buy_in("ann", 100)
@@ -477,6 +510,35 @@ def test_only_value_chips_leave_the_table_when_a_chip_is_changed_for_a_cash_out(
     (cashed,) = table.send(commands.CashOut(by=DEALER, player="ann", amount=5, to="outside"))
     assert isinstance(cashed, events.CashedOut)
     assert ("float", "outside", "ann", {"5": 1}) in (cashed.chip_moves or ())
+
+
+def test_the_dealer_changes_a_chip_for_a_cash_out_by_a_player_with_colours() -> None:
+    table = ChipTable({"5": 40, "25": 40, "100": 10, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 110)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    table.send(commands.ChangeChips(by=DEALER, player="ann", amount=100, into=100))
+    assert table.held("stack/ann") == {"red": 2, "100": 1}
+    ann = Actor(id="ann", role="player")
+
+    table.send(commands.CashOut(by=ann, player="ann", amount=60))
+
+    assert value_of(table.held("outside"), {"5": 5, "25": 25, "100": 100}) == 60
+    assert "red" not in table.held("outside")
+    assert table.stack("ann") == chip_balance(table.state, "stack/ann") == 50
+    assert table.state.float_amount == chip_balance(table.state, "float")
+
+
+def test_value_chips_leave_before_coloured_ones_are_changed() -> None:
+    table = ChipTable({"5": 20, "100": 10, "red": 30}, game=NEW_ZEALAND)
+    table.buy_in("ann", 100)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    table.buy_in("ann", 100, counts={"5": 20})
+    ann = Actor(id="ann", role="player")
+
+    table.send(commands.CashOut(by=ann, player="ann", amount=100))
+
+    assert table.held("outside") == {"5": 20}
+    assert table.held("stack/ann") == {"red": 20}
 
 
 def test_coloured_chips_stay_where_the_rack_has_no_value_chips_for_them() -> None:

@@ -114,6 +114,56 @@ def test_a_credit_of_chips_that_the_rack_does_not_have_is_refused() -> None:
     assert refusal_of(table, credit).code == "chips/lacking"
 
 
+def test_a_fill_or_a_credit_of_no_chips_has_no_slip() -> None:
+    table = ChipTable()
+    for kind in (commands.FillFloat, commands.CreditFloat):
+        command = kind(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={"25": 0})
+        assert refusal_of(table, command).code == "chips/amount"
+    assert table.state.slips == 1
+
+
+# --- colours in counts --------------------------------------------------------------------------
+
+LOOKS_LIKE_RED = "r\N{CYRILLIC SMALL LETTER IE}d"
+OTHER_DIGITS = ("\N{FULLWIDTH DIGIT FIVE}", "\N{ARABIC-INDIC DIGIT FIVE}")
+NO_COLOURS = (LOOKS_LIKE_RED, "Red", " red", " ", "-5", *OTHER_DIGITS, "IOO")
+"""Names that look like a colour or a value chip of the table, or that name no colour."""
+
+
+@pytest.mark.parametrize("name", NO_COLOURS)
+def test_a_count_with_a_name_that_looks_like_another_chip_is_refused(name: str) -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    fill = commands.FillFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={name: 5})
+    for command in (count({**RACK, name: 30}), close({**RACK, "red": 30, name: 1}), fill):
+        refusal = refusal_of(table, command)
+        assert (refusal.code, refusal.facts["chip"]) == ("chips/unknown", name)
+
+
+@pytest.mark.parametrize("name", NO_COLOURS)
+def test_an_opener_with_a_name_that_looks_like_another_chip_is_refused(name: str) -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    table.send(close({**RACK, "red": 30}))
+    with pytest.raises(Refusal) as refused:
+        table.open({**RACK, name: 30})
+    assert refused.value.code == "chips/unknown"
+
+    table.state = TableState()
+    with pytest.raises(Refusal) as refused:
+        table.open({**RACK, name: 30}, issued={**RACK, "red": 30})
+    assert refused.value.code == "chips/unknown"
+
+
+def test_two_names_that_look_alike_are_refused_in_one_count_and_a_new_colour_is_not() -> None:
+    table = ChipTable(game=NEW_ZEALAND)
+    alike = refusal_of(table, count({**RACK, "green": 1, "Green": 1}))
+    assert (alike.code, alike.facts["chip"]) == ("chips/unknown", "Green")
+    table.send(count({**RACK, "green": 1, "blue": 2}))
+    assert table.held("float")["green"] == 1
+
+
+# --- the shift count ----------------------------------------------------------------------------
+
+
 def test_a_shift_count_finds_the_missing_chip_once() -> None:
     table = ChipTable()
     table.buy_in("ann", 130)
@@ -240,6 +290,32 @@ def test_notes_without_a_value_are_refused() -> None:
     table.send(close(table.held("float")))
     counting = commands.CountDrop(by=SUPERVISOR, closing=1, notes={"fifty": 1}, approved_by=MANAGER)
     assert refusal_of(table, counting).code == "count/note"
+
+
+@pytest.mark.parametrize("note", ["0", "050", "9" * 100])
+def test_notes_of_no_real_value_are_refused(note: str) -> None:
+    table = ChipTable()
+    table.send(close(table.held("float")))
+    counting = commands.CountDrop(by=SUPERVISOR, closing=1, notes={note: 1}, approved_by=MANAGER)
+    refusal = refusal_of(table, counting)
+    assert (refusal.code, refusal.facts["note"]) == ("count/note", note)
+
+
+def test_a_count_worth_more_than_an_amount_can_be_is_refused() -> None:
+    """A state with a larger number could not be written to a snapshot."""
+    table = ChipTable(chips=[5, 25, 100, 10**12])
+    most = 10**9
+    refusal = refusal_of(table, count({str(10**12): 2}))
+    assert (refusal.code, refusal.facts) == (
+        "count/too-large", {"value": 2 * 10**12, "most": 10**12}
+    )  # fmt: skip
+    fill = commands.FillFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={"100": most})
+    assert refusal_of(table, fill).code == "chips/counts"
+    table.send(close({"100": most}))
+    assert table.state.uncounted_drops
+    notes = {"1000": most, "5": 1}
+    counting = commands.CountDrop(by=SUPERVISOR, closing=1, notes=notes, approved_by=MANAGER)
+    assert refusal_of(table, counting).code == "count/too-large"
 
 
 def test_a_table_that_dealt_in_chips_may_open_in_amounts() -> None:

@@ -23,7 +23,12 @@ from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
 from threedice.rulebook.validation import convert
-from threedice.table.chip_counts.counts import RequestedCounts, face_value, is_value_chip
+from threedice.table.chip_counts.counts import (
+    RequestedCounts,
+    face_value,
+    find_unclear_colour,
+    is_value_chip,
+)
 from threedice.table.commands import Actor, OpenTable
 from threedice.table.limits import (
     LimitMode,
@@ -174,6 +179,9 @@ def _check_rack(table: TableConfig, game: Game) -> None:
             raise InvalidInput(
                 f"`rack` has chips {name!r}, but this game has no chips without a value"
             )
+    unclear = find_unclear_colour(table.rack, known)
+    if unclear is not None:
+        raise InvalidInput(f"`rack`: {unclear!r} names no colour, or looks like another chip")
     if table.float not in (None, table.float_amount):
         raise InvalidInput(
             f"the float {table.float} is not the value of `rack`, {table.float_amount}; "

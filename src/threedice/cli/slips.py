@@ -19,7 +19,15 @@ from threedice.cli.log import open_log, require_table
 from threedice.cli.output import print_json, print_line, print_table, write_page
 from threedice.errors import InvalidInput
 from threedice.money import format_currency
-from threedice.pages.slip import COUNT_COLUMNS, SLIP_TITLES, describe_slip, slip_page, slip_rows
+from threedice.pages.slip import (
+    COUNT_COLUMNS,
+    SLIP_TITLES,
+    describe_slip,
+    describe_total,
+    describe_variance,
+    slip_page,
+    slip_rows,
+)
 
 commands = command_group()
 
@@ -55,13 +63,14 @@ def show_slips(
         (slip,) = slips
         print_line(f"{SLIP_TITLES[slip.kind]}, slip {slip.slip}. {describe_slip(slip)}")
         print_table(COUNT_COLUMNS, slip_rows(slip, ledger.currency), right=(1, 2, 3, 4))
+        print_line(describe_total(slip, ledger.currency))
     elif slips:
         rows = [
             (
                 str(slip.slip),
                 SLIP_TITLES[slip.kind],
                 format_currency(slip.value, ledger.currency),
-                format_currency(slip.variance_value, ledger.currency),
+                describe_variance(slip, ledger.currency),
                 slip.by.id,
                 slip.approved_by.id if slip.approved_by else "",
             )

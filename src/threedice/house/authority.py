@@ -20,6 +20,7 @@ from threedice.identity.roles import ROLES, Role
 from threedice.rulebook import Game
 from threedice.rulebook import load as load_game
 from threedice.rulebook.conduct import TableRole
+from threedice.table.chip_counts.counts import without_zeros
 from threedice.table.commands import Report
 from threedice.table.irregularities import round_in_question
 from threedice.table.rules import approver_roles
@@ -27,6 +28,7 @@ from threedice.table.rules import approver_roles
 if TYPE_CHECKING:
     from threedice.account import PlayerAccount
     from threedice.facts import CommandFacts
+    from threedice.table.chip_counts.counts import ChipCounts
     from threedice.table.commands import OpenTable
 
 AUTHORITY_REFUSAL_TEXTS: Final[dict[str, str]] = {
@@ -37,6 +39,8 @@ AUTHORITY_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "door/staff-player": "{player} works for the house and may not play here",
     "request/other-round": "the table has gone on since this request was made, and it would now"
     " affect another round; withdraw it and make a new one",
+    "request/other-rack": "chips of the rack have moved since this request was made; withdraw it,"
+    " and count again",
 }
 """The text of every refusal code; the facts of a refusal fill the placeholders."""
 
@@ -177,11 +181,14 @@ def has_approved_terms(
     """Return whether a command sets up or opens a table as two people have approved it.
 
     The terms in the table's own stream count, or those of the house file for a table that has none:
-    limits that were changed since are not taken back by closing and opening the table.
+    limits that were changed since are not taken back by closing and opening the table. A table that
+    has dealt in chips opens in amounts, where nobody counts its rack, by two people only.
     """
     if isinstance(command, EstablishTable):
         return _has_approved_setup(command, table, configured)
     state = table.table
+    if state.last_closer is not None and command.rack is msgspec.UNSET:
+        return False
     if state.game_hash != table.game_hash:  # not opened yet on this game
         return (
             configured is not None
@@ -231,6 +238,14 @@ def round_concerned(command: Any, game: Game | None, state: HouseTable) -> int |
         if rule is not None and rule.consequence != "continue-if-conclusive":
             return None if command.rounds else max(round_in_question(state.table, rule), default=0)
     return current.number if current else 0
+
+
+def rack_concerned(command: Any, state: HouseTable) -> ChipCounts | None:
+    """Return the chips of the rack that a command counts, None if it counts none."""
+    holders = state.table.holders
+    if not command.facts.counts_rack or holders is None:
+        return None
+    return without_zeros(holders.get("float", {}))
 
 
 def _refuse_participants(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from threedice.money import format_currency
 from threedice.pages import markup
 from threedice.table.chip_counts.counts import face_value, is_value_chip, without_zeros
+from threedice.table.chip_counts.prose import describe_counts
 
 if TYPE_CHECKING:
     from threedice.house.reports.counts import Slip, SlipKind
@@ -53,6 +55,25 @@ def describe_slip(slip: Slip) -> str:
     closing = f", drop box of closing {slip.closing}" if slip.closing else ""
     note = f": {slip.note}" if slip.note else ""
     return f"Recorded {_time(slip.at)}{closing}{note}"
+
+
+def describe_total(slip: Slip, currency: str) -> str:
+    """Return the value of a slip, what was expected and the variance, as a sentence."""
+    value, expected, variance = (
+        format_currency(amount, currency)
+        for amount in (slip.value, slip.expected_value, slip.variance_value)
+    )
+    return f"In all {value} by value, expected {expected}, variance {variance}."
+
+
+def describe_variance(slip: Slip, currency: str) -> str:
+    """Return the value of a variance with its chips; coloured ones add nothing to the value."""
+    value = format_currency(slip.variance_value, currency)
+    if not slip.variance:
+        return value
+    return (
+        f"{value} ({describe_counts(slip.variance, partial(format_currency, currency=currency))})"
+    )
 
 
 def slip_rows(slip: Slip, currency: str) -> list[tuple[str, ...]]:

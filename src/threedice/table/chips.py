@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from threedice.facts import STAFF
 from threedice.names import skeleton
 from threedice.table import commands, events
+from threedice.table.chip_counts.counts import is_colour
 from threedice.table.chip_counts.racks import require_fill_counts, require_no_counts
 from threedice.table.debts import require_release, set_off_payments
 from threedice.table.rules import (
@@ -114,16 +115,16 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
         state, {kind: each for kind, each in equipment if each.needed == "with-non-value-chips"}
     )
     seat = require_seat(state, command.player)
-    alike = skeleton(command.colour)
-    if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
-        raise refuse("chips/colour-taken", rule, colour=command.colour)
     if (
-        not command.colour.strip()
+        not is_colour(command.colour)
         or command.value < 1
         or command.value % state.chips[0]
         or seat.stack % command.value
     ):
         raise refuse("chips/colour-value", rule, chip=state.chips[0])
+    alike = skeleton(command.colour)
+    if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):
+        raise refuse("chips/colour-taken", rule, colour=command.colour)
     if seat.at_risk:
         raise refuse("chips/bets-down", rule)
     return [events.ColourTaken(player=command.player, colour=command.colour, value=command.value)]
@@ -173,7 +174,7 @@ def _require_fill_amount(
     state: TableState, command: commands.FillFloat | commands.CreditFloat
 ) -> None:
     """Refuse an amount that no chips make; only coloured chips are worth nothing."""
-    minimum = 0 if command.counts else 1
+    minimum = 0 if command.counts and any(command.counts.values()) else 1
     require_chip_multiple(command.amount, state.chips[0], minimum)
 
 

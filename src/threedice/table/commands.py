@@ -179,6 +179,7 @@ class CloseTable(TableCommand, frozen=True, kw_only=True, tag="CloseTable"):
         second_person="approved_by",
         alone="always",
         automatic="alone-if-empty",
+        counts_rack=True,
     )
     approved_by: OptionalActor = msgspec.UNSET
     counted: OptionalCounts = msgspec.UNSET
@@ -188,7 +189,12 @@ class CountRack(TableCommand, frozen=True, kw_only=True, omit_defaults=True, tag
     """Count the rack by chip between two rounds, as at the end of a shift."""
 
     facts = CommandFacts(
-        SUPERVISORS, "nobody", second_person="approved_by", automatic="house", between_rounds=True
+        SUPERVISORS,
+        "nobody",
+        second_person="approved_by",
+        automatic="house",
+        between_rounds=True,
+        counts_rack=True,
     )
     counted: RequestedCounts
     approved_by: Actor

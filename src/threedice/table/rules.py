@@ -422,6 +422,7 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "chips/colours-out": "these players hold chips in their colours: {players}; colour them up",
     "count/no-drop": "there is no drop of closing {closing} to count; waiting: {waiting}",
     "count/note": "{note} is no value of a note or coin; give values in minor units",
+    "count/too-large": "this count is worth {value}, more than {most}; correct the numbers",
     "payment/none": "no winning bet on {box} waits to be paid by itself; name a box with one, or "
     "pay all winners",
     "player/unknown": "player {player} has no chips at this table; they buy in first",

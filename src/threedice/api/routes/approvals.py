@@ -8,6 +8,7 @@ idempotency key made from the request's id, so at most once.
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -42,6 +43,7 @@ from threedice.api.routes.commands import (
 from threedice.api.routes.request_queries import (
     ACCOUNT_PREFIX,
     PLACEHOLDER_APPROVER,
+    RACK_KEY,
     ROUND_KEY,
     RequestView,
     build_requested_command,
@@ -53,14 +55,20 @@ from threedice.api.routes.request_queries import (
 )
 from threedice.api.routes.tables import require_table
 from threedice.errors import InvalidInput, Refusal
-from threedice.house.authority import AuthorityRow, refuse, roles_to_approve, round_concerned
+from threedice.house.authority import (
+    AuthorityRow,
+    rack_concerned,
+    refuse,
+    roles_to_approve,
+    round_concerned,
+)
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.identity import ApprovalRefused
 from threedice.identity.approval.approvals import ApprovalRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Mapping
 
     from threedice.facts import CommandFacts
 
@@ -118,7 +126,8 @@ async def open_request(
     state = await handler.table(table)
     game = handler.game(state)
     roles, round_number = roles_to_approve(facts, game), round_concerned(command, game, state)
-    return await _store_request(context, caller, table, command, data.reason, roles, round_number)
+    moment = {ROUND_KEY: round_number, RACK_KEY: rack_concerned(command, state)}
+    return await _store_request(context, caller, table, command, data.reason, roles, moment)
 
 
 @post(
@@ -170,13 +179,15 @@ async def _store_request(
     command: AnyStreamCommand,
     reason: str,
     roles: Iterable[str],
-    round_number: int | None = None,
+    moment: Mapping[str, Any] = MappingProxyType({}),
 ) -> RequestView:
-    """Store a request with its command and the round it concerns, but without the second person."""
+    """Store a request with its command but without the second person.
+
+    `moment` has the round and the rack that the command concerns, None where it concerns none.
+    """
     stored_command = msgspec.to_builtins(command)
     del stored_command[command.facts.second_person]
-    if round_number is not None:
-        stored_command[ROUND_KEY] = round_number
+    stored_command |= {key: value for key, value in moment.items() if value is not None}
     approval = await run_in_thread(
         context.identity.approvals.open,
         caller.account.id,
@@ -205,7 +216,7 @@ async def approve_request(
 
     A command that would be refused is not approved: its request stays pending. If its execution
     fails later, the same approver may approve again until the request expires. A command that
-    concerned a round is refused once it would affect another one.
+    concerned a round or counted a rack is refused once it would affect another one.
     """
     started_at, approvals = context.house.runtime.monotonic(), context.identity.approvals
     check_rate_limit(request)

@@ -30,7 +30,7 @@ from threedice.api.routes.commands import (
 )
 from threedice.api.views import build_view
 from threedice.facts import APPROVERS
-from threedice.house.authority import refuse, round_concerned
+from threedice.house.authority import rack_concerned, refuse, round_concerned
 from threedice.house.commands import AnyStreamCommand
 from threedice.house.reports.effect import effect_on_players
 from threedice.house.stream_state import account_stream, table_stream
@@ -49,6 +49,9 @@ ACCOUNT_PREFIX: Final = "account/"
 
 ROUND_KEY: Final = "at_round"
 """The round that a stored command concerns, among its fields; no command has a field like this."""
+
+RACK_KEY: Final = "at_rack"
+"""The chips of the rack that a stored command counts, among its fields, for nobody to see."""
 
 
 MAX_REQUESTS_SEARCHED: Final = 2_000
@@ -245,6 +248,7 @@ async def _may_decide(context: Context, caller: Caller, approval: ApprovalReques
 def decode_command(approval: ApprovalRequest) -> tuple[dict[str, Any], int | None]:
     """Return the fields of a request's command, and the round that it concerns, if any."""
     fields: dict[str, Any] = msgspec.json.decode(approval.command)
+    fields.pop(RACK_KEY, None)
     return fields, fields.pop(ROUND_KEY, None)
 
 
@@ -263,11 +267,13 @@ async def build_requested_command(
 def check_round(
     context: Context, approval: ApprovalRequest, command: AnyStreamCommand, state: HouseTable
 ) -> None:
-    """Refuse a command that would affect another round than the one it was requested for."""
+    """Refuse a command that concerns another round than when it was requested, or another rack."""
     _, round_number = decode_command(approval)
     game = context.house.command_handler.game(state)
     if round_concerned(command, game, state) != round_number:
         raise refuse("request/other-round")
+    if rack_concerned(command, state) != msgspec.json.decode(approval.command).get(RACK_KEY):
+        raise refuse("request/other-rack")
 
 
 def place_of(approval: ApprovalRequest) -> tuple[str | None, str]:

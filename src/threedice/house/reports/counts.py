@@ -87,9 +87,11 @@ class CountPeriod:
     """
 
     start: int
+    start_version: int
     opened_by: int
     start_value: int
     end: int = 0
+    end_version: int = 0
     closed_by: int = 0
     counted_value: int = 0
     expected_value: int = 0
@@ -110,7 +112,8 @@ class CountPeriod:
 
 def win_by_log(statements: StatementReader, table: str, period: CountPeriod) -> int:
     """Return the win of the house in a counted period by the results of its rounds."""
-    return shift_figures(statements, table, period.start + 1, period.end + 1).win
+    versions = range(period.start_version + 1, period.end_version + 1)
+    return shift_figures(statements, table, period.start, period.end + 1, versions).win
 
 
 class CountLedger:
@@ -153,7 +156,7 @@ class CountLedger:
         )  # fmt: skip
         period = self._running
         if period is not None:
-            period.end, period.closed_by = at, event.slip
+            period.end, period.end_version, period.closed_by = at, version, event.slip
             period.counted_value = counted - event.owed
             period.expected_value = expected - event.owed
             period.variance = variance
@@ -161,7 +164,7 @@ class CountLedger:
             self._closing_periods[len(self._closing_periods) + 1] = self.periods[-1]
             self._running = None
             return
-        self._running = CountPeriod(at, event.slip, counted - event.owed)
+        self._running = CountPeriod(at, version, event.slip, counted - event.owed)
         self.periods.append(self._running)
 
     def _count_drop(self, event: events.DropCounted, version: int, at: int) -> None:

@@ -62,14 +62,19 @@ class ShiftFigures:
 
 
 def shift_figures(
-    statements: StatementReader, table: str, since: int | None = None, until: int | None = None
+    statements: StatementReader,
+    table: str,
+    since: int | None = None,
+    until: int | None = None,
+    versions: range | None = None,
 ) -> ShiftFigures:
     """Return a table's figures over a period.
 
-    A reversed round, with its corrections, counts against the shift in which it is reversed.
+    `versions` bounds the entries besides the time, because several entries may have one time. A
+    reversed round, with its corrections, counts against the shift in which it is reversed.
     """
     figures, stream = ShiftFigures(), table_stream(table)
-    rows = _table_rows(statements, stream, since, until)
+    rows = _table_rows(statements, stream, since, until, versions)
     for row in rows:
         if row.what == "result":
             _add_result(figures, row, 1, variance_sign=1)
@@ -78,7 +83,8 @@ def shift_figures(
     settled = {row.round for row in rows if row.what == "result"}
     reversed_rounds = {row.round for row in rows if row.what == "reversed"}
     if not reversed_rounds <= settled:  # corrections follow results, so both may be earlier
-        rows = _table_rows(statements, stream, None, until)
+        earlier = None if versions is None else range(versions.stop)
+        rows = _table_rows(statements, stream, None, until, earlier)
     for row in rows:
         if row.round in reversed_rounds:
             _take_back(figures, row, is_settled_in_shift=row.round in settled)
@@ -86,9 +92,14 @@ def shift_figures(
 
 
 def _table_rows(
-    statements: StatementReader, stream: str, since: int | None, until: int | None
+    statements: StatementReader,
+    stream: str,
+    since: int | None,
+    until: int | None,
+    versions: range | None,
 ) -> list[StatementRow]:
-    return [dated.row for dated in statements.rows(stream, since=since, until=until)]
+    rows = statements.rows(stream, since=since, until=until)
+    return [dated.row for dated in rows if versions is None or dated.version in versions]
 
 
 def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from threedice.names import skeleton
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 ChipName = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
@@ -36,6 +38,34 @@ ChipMove = tuple[str, str, str, ChipCounts]
 def is_value_chip(name: str) -> bool:
     """Return whether a chip has its value printed on it, and is not a coloured one."""
     return name.isascii() and name.isdigit()
+
+
+def is_colour(name: str) -> bool:
+    """Return whether a name can be that of a coloured chip: it has a letter."""
+    return any(map(str.isalpha, name))
+
+
+def find_unclear_colour(names: Iterable[str], known: Iterable[str]) -> str | None:
+    """Return the first name that names no colour, or that looks like another one or a known chip.
+
+    >>> find_unclear_colour(["red", "5", "Green", "green"], ["5", "red"])
+    'green'
+    """
+    seen = {_appearance(name): name for name in known}
+    return next(
+        (
+            name
+            for name in names
+            if not is_value_chip(name)
+            and (not is_colour(name) or seen.setdefault(_appearance(name), name) != name)
+        ),
+        None,
+    )
+
+
+def _appearance(name: str) -> str:
+    """Return a form that is equal for names that look alike; spaces are hard to see."""
+    return skeleton(" ".join(name.split()))
 
 
 class ChipValues(dict[str, int]):
@@ -107,21 +137,22 @@ def fewest_chips(
 
 
 def most_chips_within(
-    available: Mapping[str, int], values: ChipValues, amount: int, step: int
+    available: Mapping[str, int], values: ChipValues, amount: int
 ) -> tuple[ChipCounts, int]:
     """Return the fewest chips that make as much of an amount as possible, and the rest of it.
 
-    Values and amount are multiples of `step`.
-
-    >>> most_chips_within({"5": 1, "25": 3}, ChipValues({"5": 5, "25": 25}), 70, 5)
+    >>> most_chips_within({"5": 1, "25": 3}, ChipValues({"5": 5, "25": 25}), 70)
     ({'25': 2, '5': 1}, 15)
     """
     if values.divides:
         return _take_largest_first(available, values, amount)
-    for rest in range(0, amount, step):
-        counts = fewest_chips(available, values, amount - rest)
+    usable = [name for name, value in values.items() if value <= amount and available.get(name)]
+    step = gcd(*(values[name] for name in usable))
+    most = min(amount, sum(values[name] * available[name] for name in usable))
+    for made in range(most // step * step, 0, -step) if usable else ():
+        counts = fewest_chips(available, values, made)
         if counts is not None:
-            return counts, rest
+            return counts, amount - made
     return {}, amount
 
 

@@ -8,6 +8,7 @@ one chip from the rack. An amount that the rack cannot make is refused.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, assert_never, cast
 
 import msgspec
@@ -229,21 +230,21 @@ class ChipPlan:
         if not amount:
             return []
         held, values = self.held(source), self._values(player)
-        if destination == "outside" and any(not is_value_chip(name) for name in held):
+        if destination == "outside":
             return self._find_redemption(source, destination, player, amount)
         if source == "float":
             chips = fewest_chips(held, values, amount)
             return None if chips is None else [(source, destination, player, chips)]
-        fitting, rest = most_chips_within(held, values, amount, self._state.chips[0])
+        fitting, rest = most_chips_within(held, values, amount)
         if not rest:
             return [(source, destination, player, fitting)]
-        change = self._find_change(held, values, fitting, rest, destination)
+        change = self._find_change(held, values, fitting, rest, rest, values)
         if change is None:
             return None
         broken, added, returned = change
         moves = [
             (source, destination, player, fitting),
-            (source, "float", player, {broken: 1}),
+            (source, "float", player, broken),
             ("float", destination, player, added),
             ("float", source, player, returned),
         ]
@@ -254,18 +255,26 @@ class ChipPlan:
     ) -> list[ChipMove] | None:
         """Return the moves of an amount that leaves the table, where only value chips may.
 
-        Chips in the player's colour are changed for value chips of the rack.
+        If the player's value chips do not make it, chips in their colour are changed for value
+        chips of the rack, with one chip for the rest of the amount.
         """
-        values = self._values(player)
-        given = fewest_chips(self.held(source), values, amount)
-        coloured = {name: n for name, n in (given or {}).items() if not is_value_chip(name)}
-        paid = fewest_chips(self.held("float"), _value_chips(values), value_of(coloured, values))
-        if given is None or paid is None:
+        held, values = self.held(source), self._values(player)
+        value_chips = _value_chips(values)
+        direct = fewest_chips(held, value_chips, amount)
+        if direct is not None:
+            return [(source, destination, player, direct)]
+        fitting, rest = most_chips_within(held, values, amount)
+        coloured = {name: n for name, n in fitting.items() if not is_value_chip(name)}
+        paid = value_of(coloured, values) + rest
+        change = self._find_change(held, values, fitting, rest, paid, value_chips)
+        if change is None:
             return None
+        broken, added, returned = change
         moves = [
-            (source, destination, player, differences(given, coloured)),
-            (source, "float", player, coloured),
-            ("float", destination, player, paid),
+            (source, destination, player, differences(fitting, coloured)),
+            (source, "float", player, dict(Counter(coloured) + Counter(broken))),
+            ("float", destination, player, added),
+            ("float", source, player, returned),
         ]
         return [move for move in moves if move[3]]
 
@@ -275,20 +284,22 @@ class ChipPlan:
         values: ChipValues,
         fitting: ChipCounts,
         rest: int,
-        destination: str,
-    ) -> tuple[str, ChipCounts, ChipCounts] | None:
+        paid: int,
+        given: ChipValues,
+    ) -> tuple[ChipCounts, ChipCounts, ChipCounts] | None:
         """Return the chip that the dealer breaks for the rest of an amount, and both its parts.
 
-        It is the smallest of the chips held that do not go directly. The rack gives the rest of the
-        amount to the destination and the change back, in value chips only where the amount leaves
-        the table.
+        It is the smallest of the chips held that do not go directly, and none without a rest. The
+        rack gives what is `paid` to the destination, and the change back, in the chips `given`.
         """
-        given = _value_chips(values) if destination == "outside" else values
+        if not rest:
+            parts = self._split(given, paid, 0)
+            return None if parts is None else ({}, *parts)
         for broken in reversed(values):
             if held.get(broken, 0) > fitting.get(broken, 0):
-                parts = self._split(given, rest, values[broken] - rest)
+                parts = self._split(given, paid, values[broken] - rest)
                 if parts is not None:
-                    return broken, *parts
+                    return {broken: 1}, *parts
         return None
 
     def _split(
@@ -360,7 +371,9 @@ class ChipPlan:
     def _take_colour(self, event: events.ColourTaken) -> Iterator[ChipMove]:
         """Yield the exchange of a player's stack for chips of a colour."""
         player, stack = event.player, stack_account(event.player)
-        given = dict(self.held(stack))
+        given, racked = dict(self.held(stack)), self.held("float").get(event.colour, 0)
+        if not racked:
+            raise refuse("chips/lacking", chip=event.colour, count=1, held=racked)
         if not given:
             return
         count = self._state.seats[player].stack // event.value

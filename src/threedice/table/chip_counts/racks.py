@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from threedice.money import MAX_AMOUNT
 from threedice.table import commands, events
-from threedice.table.chip_counts.counts import face_value, is_value_chip, without_zeros
+from threedice.table.chip_counts.counts import (
+    face_value,
+    find_unclear_colour,
+    is_value_chip,
+    without_zeros,
+)
 from threedice.table.chip_counts.ledger import colour_holders, owed_for_colours
 from threedice.table.chip_counts.moves import require_chip
 from threedice.table.rules import handles, refuse, require_approval, require_role
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from threedice.errors import Refusal
     from threedice.rulebook import Game
@@ -47,8 +54,9 @@ def count_drop(game: Game, state: TableState, command: commands.CountDrop) -> li
         waiting = ", ".join(map(str, state.uncounted_drops)) or "none"
         raise refuse("count/no-drop", closing=command.closing, waiting=waiting)
     for name in command.notes:
-        if not is_value_chip(name):
+        if not (is_value_chip(name) and 0 < int(name) <= MAX_AMOUNT and name[0] != "0"):
             raise refuse("count/note", note=name)
+    _require_countable(command.notes)
     return [
         events.DropCounted(
             closing=command.closing,
@@ -72,13 +80,12 @@ def open_rack(
     closer opens with the chips that the cage issued, or else with those that were counted.
     """
     second = require_approval(game, command.by, command.approved_by or None)
-    counted = require_rack_counts(game, None, command.chips, command.rack)
-    _require_value(face_value(counted), command.float_amount)
-    expected = state.last_closer
-    if expected is None:
-        has_issued = command.issued is not msgspec.UNSET
-        issued = command.issued if has_issued else counted
+    expected, issued = state.last_closer, command.issued
+    if expected is None and issued is not msgspec.UNSET:
         expected = require_rack_counts(game, None, command.chips, issued)
+    counted = require_rack_counts(game, None, command.chips, command.rack, expected or ())
+    _require_value(face_value(counted), command.float_amount)
+    expected = counted if expected is None else expected
     return expected, count_event(state, "opener", counted, command.by, second, expected=expected)
 
 
@@ -150,8 +157,13 @@ def require_rack_counts(
     state: TableState | None,
     denominations: Sequence[int],
     counts: OptionalCounts,
+    expected: Iterable[str] = (),
 ) -> ChipCounts:
-    """Return counts of a rack, refusing a table without chips and chips that it does not have."""
+    """Return counts of a rack, refusing a table without chips and chips that it does not have.
+
+    A count may find chips of a new colour, but none that looks like a chip that the table has, or
+    that is `expected`.
+    """
     if state is not None and state.holders is None:
         raise refuse("chips/amounts-only")
     if isinstance(counts, msgspec.UnsetType):
@@ -161,7 +173,20 @@ def require_rack_counts(
     for name in counts:
         if is_value_chip(name) or not has_colours:
             require_chip(name, known)
+    held = chain.from_iterable((state.holders or {}).values() if state else ())
+    known = list(dict.fromkeys((*known, *held, *expected)))
+    unclear = find_unclear_colour(counts, known)
+    if unclear is not None:
+        raise refuse("chips/unknown", chip=unclear, chips=", ".join(known))
+    _require_countable(counts)
     return without_zeros(counts)
+
+
+def _require_countable(counts: Mapping[str, int]) -> None:
+    """Refuse counts that are worth more than an amount of a command can be."""
+    value = face_value(counts)
+    if value > MAX_AMOUNT:
+        raise refuse("count/too-large", value=value, most=MAX_AMOUNT)
 
 
 def require_no_counts(counts: OptionalCounts) -> None:
