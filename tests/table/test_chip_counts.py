@@ -12,7 +12,7 @@ import pytest
 from tests.table.chip_table import NEW_ZEALAND, RACK, ChipTable, refusal_of
 from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
 from threedice.errors import InvariantBroken
-from threedice.table import Refusal, commands, events
+from threedice.table import BetRef, Refusal, commands, events, explain
 from threedice.table.chip_counts.counts import (
     ChipCounts,
     fewest_chips,
@@ -234,6 +234,20 @@ def test_pro_rata_returns_chips_with_change_from_the_rack() -> None:
     (shared,) = (each for each in table.events if isinstance(each, events.BetsApportioned))
     assert [(player, plays) for _, player, _, plays in shared.bets] == [("ann", 750), ("bob", 250)]
     assert table.stack("ann") == 900 + 750
+
+
+def test_explanation_says_that_chips_could_not_make_the_part_to_return() -> None:
+    table = ChipTable({"100": 100}, chips=[5, 100], limits=(50, 1000, 2000))
+    for player, amount in (("ann", 900), ("bob", 300)):
+        table.send(commands.BuyIn(by=DEALER, player=player, amount=amount))
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 6 5 4")
+
+    words = " ".join(explain(table.game, table.events, BetRef(1, "ann", "big")))
+
+    assert "900 x 1000 / 1200" in words
+    assert (
+        "No chips make the 150 to return, so the next higher amount goes back. 700 plays" in words
+    )
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")

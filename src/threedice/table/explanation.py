@@ -15,7 +15,7 @@ from threedice.table import events
 from threedice.table.evolve import evolve
 from threedice.table.explanation_texts import ExplanationLine, find_irregularity, format_line
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
-from threedice.table.settlement import split_fixed_stakes
+from threedice.table.settlement import apportion_by_rule, split_fixed_stakes
 from threedice.table.state import TableState
 
 if TYPE_CHECKING:
@@ -259,15 +259,20 @@ class _Explanation:
             "chip": state.chips[0],
             "minimum": box.minimum,
         }
+        stakes = {owner: each.total for owner, each in state.current.bets[spot].items()}
+        step = stake_step(self.game.boxes[box_of(spot)], state.chips)
         if rule and rule.method == "absorb":
-            stakes = {owner: each.total for owner, each in state.current.bets[spot].items()}
-            step = stake_step(self.game.boxes[box_of(spot)], state.chips)
             fixed, left, total = split_fixed_stakes(stakes, allowed, box.minimum, step, box.minimum)
             code = "share-least" if self.player in fixed else "share-left"
             facts |= {"left": left, "shared": total}
         clauses = clause_numbers(rule.clause) if rule else ()
+        lines = [ExplanationLine(code, facts)]
+        if rule:
+            share = apportion_by_rule(rule, stakes, allowed, box.minimum, step)[self.player]
+            if share != plays:
+                lines.append(ExplanationLine("return-raised", {"amount": stake - share}))
         played = {"plays": plays, "returned": stake - plays}
-        return [ExplanationLine(code, facts), ExplanationLine("plays", played, clauses)]
+        return [*lines, ExplanationLine("plays", played, clauses)]
 
     def _void_line(self, event: events.RoundVoided) -> ExplanationLine:
         returned = any(bet[:2] == (self.spot, self.player) for bet in event.returned)

@@ -60,6 +60,7 @@ EXPLANATION_TEXTS: Final[dict[str, str]] = {
     "share-left": _SHARE
     + "{stake} x {left} / {shared}, sharing what fixed stakes leave"
     + _ROUNDED,
+    "return-raised": "No chips make the {amount} to return, so the next higher amount goes back.",
     "plays": "{plays} plays; {returned} is returned ({clauses}).",
     "won": "{name} wins when {meaning}; on {call} it won, paid {odds} ({clauses}).",
     "lost": "{name} wins when {meaning}; on {call} it lost ({clauses}).",
