@@ -409,6 +409,21 @@ async def test_effect_of_an_amended_result_is_the_change_of_the_payments(
     assert (decided.status_code, problem_code(decided)) == (409, "request/decided")
 
 
+async def test_effect_of_a_ruling_is_that_with_the_managers_who_may_approve_it(
+    house_in_play: HouseApp,
+) -> None:
+    house = house_in_play
+    ruling = {"player": house.id("player"), "amount": 50_000, "reason": "a die fell"}
+    request = (await house.request("shift-manager", {"type": "MakeRuling", **ruling})).json()
+
+    effect = await house.get("pit-manager", f"/api/requests/{request['id']}/effect")
+
+    assert effect == {
+        "players": [{"player": house.id("player"), "amount": 50_000}],
+        "house": -50_000,
+    }
+
+
 async def test_effect_of_new_limits_on_players_is_nothing(house_in_play: HouseApp) -> None:
     request = (await open_request(house_in_play)).json()["id"]
     effect = await house_in_play.get("supervisor", f"/api/requests/{request}/effect")

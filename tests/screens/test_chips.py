@@ -127,6 +127,8 @@ def test_table_of_the_house_file_opens_with_a_count_that_is_compared_with_its_ra
     type_counts(page, RACK | {"2500": 399})
     page.get_by_label("Reason").fill("the first day")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="Asked for.")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Waiting for a second person")).to_be_disabled()
     sign(house, new_user, "Open the table with a counted rack: 32,975.00")
     expect(page.get_by_role("heading", name="Opening checklist")).to_be_visible()
     page.goto("/pit/planned-pit?view=chips&slip=1")
@@ -177,6 +179,7 @@ def test_fill_has_two_signatures_and_a_numbered_slip(house: House, new_user: New
     open_with_rack(house, "filled")
     page = new_user(house).sign_in("supervisor", "/pit/filled?view=chips")
     page.get_by_role("button", name="Fill").click()
+    expect(page.get_by_role("heading", name="Fill Filled")).to_be_visible()
     expect(page.locator("[name=count-10000]")).to_be_focused()
 
     type_counts(page, {"2500": 40, "red": 20})

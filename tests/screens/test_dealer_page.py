@@ -348,6 +348,23 @@ def test_controls_of_the_next_step_are_whole_in_a_small_window(
     assert page.evaluate(CONTROLS_NOT_WHOLE) == []
 
 
+def test_tool_that_appears_with_the_result_moves_nothing_on_the_page(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house).sign_in("dealer", "/deal/open")
+    house.deal("open", (4, 5, 6), until="call-result")
+    expect(page.get_by_role("button", name="Bell")).to_be_visible()
+    places = [page.locator(each) for each in (".work", ".left")]
+    expect(places[-1]).to_be_visible()
+    before = [each.evaluate("(it) => it.getBoundingClientRect().top") for each in places]
+
+    house.deal("open", (4, 5, 6), until="illuminate")
+
+    expect(page.get_by_role("button", name="Amend the result")).to_be_visible()
+    assert [each.evaluate("(it) => it.getBoundingClientRect().top") for each in places] == before
+    house.deal("open", (4, 5, 6))
+
+
 def test_offering_the_dice_to_another_player_ends_with_escape_and_with_any_step(
     house: House, new_user: NewUser
 ) -> None:

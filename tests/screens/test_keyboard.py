@@ -89,9 +89,16 @@ def test_closed_table_is_opened_by_keys_alone(house: House, new_user: NewUser) -
     page.keyboard.type("evening shift")
     press(page, "Enter")
 
-    expect(page.get_by_test_id("request")).to_contain_text("evening shift")
-    (request,) = house.get("/api/requests?table=closed")
-    assert request["command"]["float_amount"] == 500_000
+    request = page.get_by_test_id("request")
+    expect(request).to_contain_text("evening shift")
+    expect(request).to_be_in_viewport()
+    waiting = page.get_by_role("button", name="Waiting for a second person")
+    expect(waiting).to_be_disabled()
+    press(page, "n", "Enter")  # asked once: nothing else is sent
+    (asked,) = house.get("/api/requests?table=closed")
+    assert asked["command"]["float_amount"] == 500_000
+    request.get_by_role("button", name="Take back").click()
+    expect(page.get_by_role("button", name="Open the table")).to_be_enabled()
 
 
 def test_key_of_a_held_step_goes_to_the_reason_and_sends_nothing(

@@ -37,7 +37,7 @@ READ_BUTTONS = """() => [...document.querySelectorAll("main button, main a, [dat
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Run a house with a table that it deals, and tables that people deal."""
     toml = table_toml("first-table", GAME, "refuse") + DEALT_BY_HOUSE
-    people = {"staffed": GAME, "later": GAME, "alerts": GAME}
+    people = dict.fromkeys(("staffed", "later", "alerts", "covered"), GAME)
     with House(tmp_path_factory.mktemp("first"), house_toml(people, "refuse") + toml) as house:
         house.pass_checks("first-table")
         yield house
@@ -116,6 +116,25 @@ def test_tap_while_betting_is_closed_says_why_at_the_box(house: House, new_user:
     below = bubble["y"] - box["y"] - box["height"]
     assert min(abs(above), abs(below)) < NEAR_PX
     player.assert_chips(**{"total:9": 0})
+
+
+def test_reason_at_a_box_is_not_covered_by_the_bar_of_a_phone(
+    house: House, new_user: NewUser
+) -> None:
+    player = PlayerPage(house, "covered", new_user, size="phone")
+    page = player.page
+    player.deal("open-betting", "close-betting")
+    expect(page.get_by_test_id("phase")).to_contain_text("No more Bets")
+    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
+
+    player.box("double:6").click(force=True)
+
+    expect(page.get_by_test_id("hint")).to_contain_text("betting on this round has closed")
+    bar = page.get_by_role("region", name="Stack, chip and time").bounding_box()
+    bubble = page.get_by_test_id("hint").bounding_box()
+    assert bar
+    assert bubble
+    assert bubble["y"] + bubble["height"] <= bar["y"]
 
 
 def test_bet_that_chips_were_bought_for_waits_for_the_next_betting_and_another_tap(

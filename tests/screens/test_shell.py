@@ -124,3 +124,19 @@ def test_theme_follows_the_device_until_the_user_chooses_one(
 def test_unknown_address_shows_a_not_found_page(house: House, new_user: NewUser, path: str) -> None:
     page = new_user(house).sign_in("player", path)
     expect(page.get_by_role("heading", name="nothing under this address")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("user", "path"),
+    [
+        ("player", "/table/nobodys"),
+        ("dealer", "/deal/nobodys"),
+        ("supervisor", "/pit/nobodys"),
+        ("player", "/board/nobodys"),
+    ],
+)
+def test_page_of_a_table_that_the_house_does_not_have_says_so(
+    house: House, new_user: NewUser, user: str, path: str
+) -> None:
+    page = new_user(house).sign_in(user, path)
+    expect(page.get_by_text("The house has no table of this name.")).to_be_visible()

@@ -1,7 +1,7 @@
 // Follow a table: its game, its view as events arrive, and the state of the connection. The view is only shown
 // together with the game it belongs to.
 
-import { get } from "../api/client.ts";
+import { get, Trouble } from "../api/client.ts";
 import { Live } from "../api/live.ts";
 import type { Event, GameView, LiveEvent, LiveMessage, TableView } from "../api/schema.d.ts";
 import { heardTime, look } from "../lib/clock.svelte.ts";
@@ -23,6 +23,8 @@ export class Following {
   begun = $state(false);
   /** Whether the server's protocol differs from this page's, so that the page must be reloaded. */
   outdated = $state(false);
+  /** Whether the house has no such table; it is looked for again, because a new one may still be set up. */
+  missing = $state(false);
   private readonly live: Live;
   private readonly listeners = new Set<Heard>();
   /** A view that waits for its game, and the events after it. */
@@ -67,8 +69,10 @@ export class Following {
     try {
       this.arrived(await get("/api/tables/{table}/game", { at: { table: this.table }, background: true }));
       this.loading = false;
-    } catch {
+      this.missing = false;
+    } catch (error) {
       this.loading = false;
+      this.missing = error instanceof Trouble && error.status === 404;
       setTimeout(() => void this.loadGame(), AGAIN_MS);
     }
   }

@@ -243,7 +243,7 @@ export class Desk {
   }
 
   /** Load the requests once earlier loads are done, so that an older answer never replaces a newer one. */
-  private loadRequests(): Promise<void> {
+  loadRequests(): Promise<void> {
     this.requestsLoaded = this.requestsLoaded.then(() => this.readRequests());
     return this.requestsLoaded;
   }

@@ -195,7 +195,8 @@ async def show_request_effect(context: Context, request_id: OpaqueId) -> Request
     if approval.state != "pending":
         raise ApprovalRefused("decided", f"this request is already {approval.state}")
     requester = await load_requester(context, approval)
-    command = await build_requested_command(context, requester, approval, PLACEHOLDER_APPROVER)
+    approver = msgspec.structs.replace(PLACEHOLDER_APPROVER, role=approval.roles[0])
+    command = await build_requested_command(context, requester, approval, approver)
     table, player = place_of(approval)
     handler = context.house.command_handler
     key = f"request/{approval.id}"
