@@ -12,12 +12,13 @@ import pyotp
 from tests.api.house_app import HOUR
 from tests.api.test_approvals import new_limits
 from tests.identity.identity_cluster import PASSWORD, add_account
+from threedice.facts import APPROVERS
 from threedice.table import commands
 from threedice.table.commands import Actor
 from threedice.table.limits import TableLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tests.api.house_app import HouseApp
 
@@ -169,7 +170,8 @@ class RequestBuilder:
         body = {"command": {"type": "Deposit", "amount": 10**7}, "reason": "counted"}
         return OperationRequest(self.token(role), {"player": self.house.id("player")}, body)
 
-    def _request(self, by: str) -> str:
+    def _request(self, by: str, roles: Iterable[str] = APPROVERS) -> str:
+        """Open a request by an account that is named after a role, for others in `roles`."""
         limits = msgspec.convert(new_limits()["limits"], TableLimits)
         actor = Actor(id=self.house.id(by), role=by)  # type: ignore[arg-type]
         command = msgspec.to_builtins(
@@ -181,7 +183,7 @@ class RequestBuilder:
             "1",
             msgspec.json.encode(command),
             "why",
-            roles=("game-supervisor", "supervisor", "pit-manager", "shift-manager"),
+            roles=roles,
         )
         return approval.id
 
@@ -193,7 +195,9 @@ class RequestBuilder:
     def show_request(self, role: str) -> OperationRequest:
         return OperationRequest(self.token(role), {"request": self._request("dealer")})
 
-    show_request_effect = show_request
+    def show_request_effect(self, role: str) -> OperationRequest:
+        request = self._request("dealer", commands.SetLimits.facts.approvers)
+        return OperationRequest(self.token(role), {"request": request})
 
     def withdraw_request(self, role: str) -> OperationRequest:
         return OperationRequest(self.token(role), {"request": self._request(role)})
