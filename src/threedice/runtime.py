@@ -12,6 +12,7 @@ import asyncio
 import secrets
 import time
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
@@ -51,6 +52,21 @@ class Runtime:
     ) -> Result:
         """Run a function that blocks, such as a database query, without blocking the event loop."""
         return await asyncio.to_thread(function, *args, **kwargs)
+
+    async def run_request(
+        self,
+        function: Callable[Parameters, Result],
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Result:
+        """Run the blocking part of a request in a thread that the house itself does not use.
+
+        Requests that wait for a database thus leave the house its threads. A request that is
+        cancelled waits for its thread.
+        """
+        from anyio import to_thread  # noqa: PLC0415 -- of the extra `house`
+
+        return await to_thread.run_sync(partial(function, *args, **kwargs))
 
     def start_thread(self, target: Callable[[], None], name: str) -> Thread:
         """Start a thread that runs until its target returns."""

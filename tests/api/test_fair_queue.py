@@ -8,6 +8,7 @@ import pytest
 
 from threedice.api.http.fair_queue import FairQueue
 from threedice.errors import QueueFull
+from threedice.runtime import SYSTEM_RUNTIME
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +20,7 @@ async def serve(
 
     A call is named by its clients. That of a preferred client begins with an exclamation mark.
     """
-    queue, served, rejected = FairQueue(1, max_waiting), list[str](), list[str]()
+    queue, served, rejected = FairQueue(SYSTEM_RUNTIME, 1, max_waiting), list[str](), list[str]()
 
     async def call(name: str) -> None:
         try:
@@ -76,7 +77,7 @@ async def test_a_cancelled_call_holds_nobody_up(cancelled: int) -> None:
 
 
 async def test_a_call_cancelled_when_its_turn_comes_passes_it_on() -> None:
-    queue, served = FairQueue(1, 10), list[str]()
+    queue, served = FairQueue(SYSTEM_RUNTIME, 1, 10), list[str]()
 
     async def call(name: str) -> None:
         async with queue.turn(name):

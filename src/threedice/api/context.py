@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo
 
 from anyio import CapacityLimiter
@@ -27,7 +27,7 @@ from threedice.house.interpreter import quick_switching
 from threedice.identity.roles import SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from threedice.api.config import HouseConfig
     from threedice.api.http.metrics import ServerMetrics
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from threedice.house.reports.round_index import RoundIndex
     from threedice.identity import IdentityService
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SECURE_COOKIE: Final = "__Host-threedice"
 """Session cookie over TLS; browsers accept and send it for this exact host only."""
@@ -56,9 +58,6 @@ MAX_CONCURRENT_SLOW: Final = 2
 
 MAX_WAITING_QUERIES: Final = 100
 """Maximum number of slow queries that wait; they run one at a time, and leave the rest to bets."""
-
-_fair_queue: Final = partial(FairQueue, MAX_CONCURRENT_SLOW, MAX_WAITING_SIGN_INS)
-_query_queue: Final = partial(FairQueue, 1, MAX_WAITING_QUERIES, quick_switching)
 
 
 @dataclass(slots=True)
@@ -85,12 +84,12 @@ class ServerContext:
     address_limiter: RateLimiter = field(init=False)
     assignments: AssignmentCache = field(init=False)
     authority: Authority = field(init=False)
-    throttle_queue: FairQueue = field(default_factory=_fair_queue)
-    hashing_queue: FairQueue = field(default_factory=_fair_queue)
+    throttle_queue: FairQueue = field(init=False)
+    hashing_queue: FairQueue = field(init=False)
     query_limits: QueryLimits = field(init=False)
     turnstile: Turnstile = field(default_factory=Turnstile)
-    queries: FairQueue = field(default_factory=_query_queue)
-    history: FairQueue = field(default_factory=_query_queue)
+    queries: FairQueue = field(init=False)
+    history: FairQueue = field(init=False)
     answers: AnswerCache = field(init=False)
     round_indexes: dict[str, RoundIndex] = field(default_factory=dict)
     verification_limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1))
@@ -101,7 +100,12 @@ class ServerContext:
             raise ValueError("a server needs at least one origin")
         self.origins = tuple(origin.lower().rstrip("/") for origin in self.origins)
         self.hosts = frozenset(origin.partition("://")[2] for origin in self.origins)
-        policies, clock = self.config.policies, self.house.runtime.monotonic
+        runtime, policies = self.house.runtime, self.config.policies
+        slow_queue = partial(FairQueue, runtime, MAX_CONCURRENT_SLOW, MAX_WAITING_SIGN_INS)
+        self.throttle_queue, self.hashing_queue = slow_queue(), slow_queue()
+        query_queue = partial(FairQueue, runtime, 1, MAX_WAITING_QUERIES, quick_switching)
+        self.queries, self.history = query_queue(), query_queue()
+        clock = runtime.monotonic
         rate = policies.commands_per_second
         self.account_limiter = RateLimiter(rate, clock)
         self.address_limiter = RateLimiter(rate * ADDRESS_RATE_FACTOR, clock)
@@ -129,6 +133,10 @@ class ServerContext:
     def device_cookie_name(self) -> str:
         """The name of the cookie by which devices are recognised."""
         return f"{self.cookie_name}-device"
+
+    async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a blocking part of a request without blocking the event loop."""
+        return await self.house.runtime.run_request(function, *args, **kwargs)
 
     def today(self) -> date:
         """Return the date in the house's time zone."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from threedice.api.auth.authorisation import can_use
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import RATE_LIMIT_HEADERS, check_parameters
 from threedice.identity import Account, Assignment, SessionState
@@ -159,7 +158,7 @@ async def authenticate(context: ServerContext, token: str, *, touch: bool = True
     staff_account = _warm_tokens.get(token_hash)
     if staff_account == "" or (staff_account and context.assignments.is_cached(staff_account)):
         return resolve_token(context, token, touch=touch)
-    caller = await run_in_thread(resolve_token, context, token, touch=touch)
+    caller = await context.run_blocking(resolve_token, context, token, touch=touch)
     if caller is not None:
         if len(_warm_tokens) >= MAX_WARM_TOKENS:
             _warm_tokens.clear()

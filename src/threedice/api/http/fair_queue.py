@@ -11,11 +11,12 @@ import asyncio
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from threedice.api.http.limits import run_in_thread
 from threedice.errors import QueueFull
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    from threedice.runtime import Runtime
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,11 +30,12 @@ class FairQueue:
 
     def __init__(
         self,
+        runtime: Runtime,
         slots: int,
         max_waiting: int,
         during: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._free_slots, self._during = slots, during
+        self._runtime, self._free_slots, self._during = runtime, slots, during
         self._preferred, self._ordinary = _Lane(max_waiting), _Lane(max_waiting)
         self._last_lane = self._ordinary
 
@@ -48,7 +50,7 @@ class FairQueue:
         """Run a slow function in a thread, in the turn of a preferred client."""
         with self._during():
             async with self.turn(client, preferred=True):
-                return await run_in_thread(function, *args, **kwargs)
+                return await self._runtime.run_request(function, *args, **kwargs)
 
     @asynccontextmanager
     async def turn(self, *clients: str, preferred: bool = False) -> AsyncIterator[None]:

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
-
-from anyio import to_thread
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from threedice.house.interpreter import begin_quick_switching, end_quick_switching
 
@@ -36,9 +33,6 @@ QUERIES_PER_ITERATION: Final = 1
 
 CROWDED_SECONDS: Final = 0.2
 """How long threads are switched more often after a request had to wait for its iteration."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class RateLimiter:
@@ -164,8 +158,3 @@ class Turnstile:
         else:
             self._crowded_until = 0.0
             end_quick_switching()
-
-
-async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a blocking function in a thread, so that it does not block the event loop."""
-    return await to_thread.run_sync(partial(function, *args, **kwargs))

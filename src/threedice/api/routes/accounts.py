@@ -11,7 +11,6 @@ from litestar.params import JSONBody
 
 from threedice.api.auth.authorisation import is_own_or_staff
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import LineCount, OptionalTime, PlayerId
 from threedice.api.views import build_view
@@ -102,7 +101,7 @@ async def show_account(context: Context, caller: CurrentCaller, player: PlayerId
     require_own_or_staff(caller, player)
     handler = context.house.command_handler
     stream = account_stream(player)
-    head = await run_in_thread(handler.store.head, stream)
+    head = await context.run_blocking(handler.store.head, stream)
     if not head.version and stream not in handler.streams.stopped:
         raise UnknownName("account of player", player, [])
     account = await handler.account(player)
@@ -159,7 +158,7 @@ async def show_ledgers(
 @get("/api/accounts/{player:str}/person", name="show-person")
 async def show_person(context: Context, player: PlayerId) -> Person:
     """Show the name and date of birth on record for a player."""
-    person = await run_in_thread(load_person, context.house.command_handler.store, player)
+    person = await context.run_blocking(load_person, context.house.command_handler.store, player)
     if person is None:
         raise UnknownName("person for player", player, [])
     return person
@@ -175,9 +174,11 @@ async def set_person(
     context: Context, caller: CurrentCaller, player: PlayerId, data: JSONBody[PersonForm]
 ) -> None:
     """Store a player's name and date of birth, outside the log."""
-    await run_in_thread(_reject_staff, context, player)
+    await context.run_blocking(_reject_staff, context, player)
     check_birth_date(data.born, context.today())
-    await run_in_thread(_record_person, context, caller, player, Person(data.name, data.born))
+    await context.run_blocking(
+        _record_person, context, caller, player, Person(data.name, data.born)
+    )
 
 
 def _record_person(context: Context, caller: CurrentCaller, player: str, person: Person) -> None:
@@ -189,9 +190,9 @@ def _record_person(context: Context, caller: CurrentCaller, player: str, person:
 @delete("/api/accounts/{player:str}/person", name="erase-person")
 async def erase_person(context: Context, caller: CurrentCaller, player: PlayerId) -> None:
     """Erase a player's name and date of birth; the log of their play stays intact."""
-    await run_in_thread(_reject_staff, context, player)
-    await run_in_thread(_record_change, context, caller, player, None)
-    if not await run_in_thread(delete_person, context.house.command_handler.store, player):
+    await context.run_blocking(_reject_staff, context, player)
+    await context.run_blocking(_record_change, context, caller, player, None)
+    if not await context.run_blocking(delete_person, context.house.command_handler.store, player):
         raise UnknownName("person for player", player, [])
 
 

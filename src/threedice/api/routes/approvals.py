@@ -18,7 +18,6 @@ from litestar.params import JSONBody
 from threedice.api.auth.authentication import Caller
 from threedice.api.auth.authorisation import COMMANDS
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
 from threedice.api.http.requests import (
     HouseRequest,
@@ -188,7 +187,7 @@ async def _store_request(
     stored_command = msgspec.to_builtins(command)
     del stored_command[command.facts.second_person]
     stored_command |= {key: value for key, value in moment.items() if value is not None}
-    approval = await run_in_thread(
+    approval = await context.run_blocking(
         context.identity.approvals.open,
         caller.account.id,
         place,
@@ -220,7 +219,7 @@ async def approve_request(
     """
     started_at, approvals = context.house.runtime.monotonic(), context.identity.approvals
     check_rate_limit(request)
-    approval = await run_in_thread(approvals.get, request_id)
+    approval = await context.run_blocking(approvals.get, request_id)
     approver = require_approver(caller, approval)
     requester = await load_requester(context, approval)
     command = await build_requested_command(context, requester, approval, approver)
@@ -236,7 +235,9 @@ async def approve_request(
         if approval.state == "pending":
             await handler.check(command, table=table or "", account=requester.account.id, key=key)
         approve, session = approvals.approve, caller.session_id
-        await run_in_thread(approve, approval.id, caller.account.id, data.note, session=session)
+        await context.run_blocking(
+            approve, approval.id, caller.account.id, data.note, session=session
+        )
     result = await execute_command(
         context,
         caller,
@@ -261,10 +262,10 @@ async def decline_request(
 ) -> RequestView:
     """Decline another person's request."""
     approvals = context.identity.approvals
-    approval = await run_in_thread(approvals.get, request_id)
+    approval = await context.run_blocking(approvals.get, request_id)
     require_approver(caller, approval)
     decline, session = approvals.decline, caller.session_id
-    declined = await run_in_thread(
+    declined = await context.run_blocking(
         decline, approval.id, caller.account.id, data.note, session=session
     )
     return await request_view(context, caller, declined)
@@ -281,7 +282,7 @@ async def withdraw_request(
 ) -> RequestView:
     """Withdraw the caller's own request."""
     withdraw = context.identity.approvals.withdraw
-    withdrawn = await run_in_thread(withdraw, request_id, caller.account.id)
+    withdrawn = await context.run_blocking(withdraw, request_id, caller.account.id)
     return await request_view(context, caller, withdrawn)
 
 

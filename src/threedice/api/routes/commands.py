@@ -20,7 +20,6 @@ from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import ASSIGNED_ROLES, COMMANDS, role_for
 from threedice.api.config import configured_table, is_configured_game
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import (
     HouseRequest,
@@ -257,7 +256,7 @@ async def authority_check(
     """
     role: Any = role_for(sender, tag_of(command), None) if table is None else command.by.role
     if command.facts.seats_player:
-        await run_in_thread(_reject_staff_player, context, command.player, table)
+        await context.run_blocking(_reject_staff_player, context, command.player, table)
     configured = None
     if command.facts.alone == "approved-terms" and table in context.config.tables:
         configured = configured_table(context.config, table, command.by)
@@ -327,7 +326,7 @@ async def fill_in_issued_rack(
 
 async def _age_on_record(context: Context, person_id: str) -> int | None:
     """Return the age of a player or a member of staff by their recorded birth date, if any."""
-    person = await run_in_thread(load_person, context.house.command_handler.store, person_id)
+    person = await context.run_blocking(load_person, context.house.command_handler.store, person_id)
     return person.age(context.today()) if person else None
 
 

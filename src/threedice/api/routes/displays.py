@@ -9,7 +9,6 @@ from litestar import Response, delete, get, post
 from litestar.params import JSONBody
 
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import HouseRequest, OpaqueId, TableId
 from threedice.api.routes.tables import require_table
@@ -50,7 +49,7 @@ class NewDisplayView(msgspec.Struct, frozen=True):
 @get("/api/displays", name="list-displays")
 async def list_displays(context: Context) -> list[Display]:
     """List the displays of the house."""
-    return await run_in_thread(context.identity.displays.all)
+    return await context.run_blocking(context.identity.displays.all)
 
 
 @post("/api/displays", name="add-display", responses=problem_responses(404, 409))
@@ -60,14 +59,14 @@ async def add_display(
     """Add a display for a table; its token is shown only once, and does not expire."""
     await require_table(context, data.table)
     add = context.identity.displays.add
-    added = await run_in_thread(add, data.table, data.label, by=caller.account.id)
+    added = await context.run_blocking(add, data.table, data.label, by=caller.account.id)
     return NewDisplayView(added.token, added.display)
 
 
 @delete("/api/displays/{display:str}", name="revoke-display")
 async def revoke_display(context: Context, caller: CurrentCaller, display: OpaqueId) -> None:
     """Revoke a display; its board loses access at once."""
-    await run_in_thread(context.identity.displays.revoke, display, by=caller.account.id)
+    await context.run_blocking(context.identity.displays.revoke, display, by=caller.account.id)
 
 
 @post(
@@ -82,7 +81,7 @@ async def sign_in_display(
     """Sign a board in with its token; the cookie is sent only with requests for its table."""
     if seconds := context.address_limiter.take(request.client_address):
         raise HttpProblem(429, "door/rate", seconds=max(1, round(seconds)))
-    display = await run_in_thread(context.identity.displays.resolve, data.token)
+    display = await context.run_blocking(context.identity.displays.resolve, data.token)
     if display is None:
         raise HttpProblem(401, "door/display")
     view = build_view(DisplayView, display)

@@ -18,7 +18,6 @@ from litestar.params import JSONBody
 from threedice import __version__
 from threedice.api.auth.authentication import check_query_rate, require_permission
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.metrics import METRICS_CONTENT_TYPE
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import HouseRequest
@@ -107,7 +106,7 @@ async def verify_log(context: Context) -> LogVerification:
     if not context.verification_limiter.available_tokens:
         raise QueueFull("the log is already being verified; try again later")
     async with context.verification_limiter:
-        report = await run_in_thread(run_audit)
+        report = await context.run_blocking(run_audit)
     return build_view(LogVerification, report, sound=report.is_sound)
 
 

@@ -10,7 +10,6 @@ from litestar import delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import LineCount, OpaqueId, TableId
 from threedice.api.routes.history import Timestamp
@@ -76,7 +75,7 @@ class AssignmentForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 @get("/api/people", name="list-people")
 async def list_people(context: Context) -> list[Account]:
     """List all accounts."""
-    return await run_in_thread(context.identity.accounts.all)
+    return await context.run_blocking(context.identity.accounts.all)
 
 
 @post("/api/people", name="add-person", responses=problem_responses(409))
@@ -94,14 +93,14 @@ async def add_person(
         caller.session_id, add, data.name, data.roles, by=caller.account.id
     )
     if data.born is not None:
-        await run_in_thread(_record_birth_date, context, caller, added.account.id, data.born)
+        await context.run_blocking(_record_birth_date, context, caller, added.account.id, data.born)
     return added
 
 
 @get("/api/people/{person:str}/birth-date", name="show-birth-date")
 async def show_birth_date(context: Context, person: OpaqueId) -> BirthDateForm:
     """Show the date of birth on record for an account."""
-    found = await run_in_thread(load_person, context.house.command_handler.store, person)
+    found = await context.run_blocking(load_person, context.house.command_handler.store, person)
     return BirthDateForm(born=found.born if found else None)
 
 
@@ -117,7 +116,7 @@ async def set_birth_date(
     """Record the date of birth of another account; rulebooks have a minimum age for staff too."""
     _reject_own_account(caller, person)
     check_birth_date(data.born, context.today())
-    await run_in_thread(_record_birth_date, context, caller, person, data.born)
+    await context.run_blocking(_record_birth_date, context, caller, person, data.born)
 
 
 def _record_birth_date(
@@ -140,7 +139,7 @@ async def set_roles(
     """
     _reject_own_account(caller, person)
     set_account_roles = context.identity.accounts.set_roles
-    return await run_in_thread(set_account_roles, person, data.roles, by=caller.account.id)
+    return await context.run_blocking(set_account_roles, person, data.roles, by=caller.account.id)
 
 
 @post(
@@ -152,7 +151,7 @@ async def set_roles(
 async def disable_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """Disable another account, end its sessions and revoke its API tokens."""
     _reject_own_account(caller, person)
-    await run_in_thread(context.identity.accounts.disable, person, by=caller.account.id)
+    await context.run_blocking(context.identity.accounts.disable, person, by=caller.account.id)
 
 
 @post(
@@ -163,7 +162,7 @@ async def disable_person(context: Context, caller: CurrentCaller, person: Opaque
 )
 async def enable_person(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """Enable a disabled account; a staff account when a second administrator confirms it."""
-    await run_in_thread(context.identity.accounts.enable, person, by=caller.account.id)
+    await context.run_blocking(context.identity.accounts.enable, person, by=caller.account.id)
 
 
 @post(
@@ -177,7 +176,7 @@ async def forget_person(context: Context, caller: CurrentCaller, person: OpaqueI
     _reject_own_account(caller, person)
     erase_name = context.identity.accounts.erase_name
     await context.hashing_queue.run(caller.session_id, erase_name, person, by=caller.account.id)
-    await run_in_thread(delete_person, context.house.command_handler.store, person)
+    await context.run_blocking(delete_person, context.house.command_handler.store, person)
 
 
 @post("/api/people/{person:str}/password", name="reset-password", status_code=200)
@@ -200,13 +199,13 @@ async def reset_codes(context: Context, caller: CurrentCaller, person: OpaqueId)
     A staff account cannot decide requests until a second administrator confirms the reset.
     """
     _reject_own_account(caller, person)
-    await run_in_thread(context.identity.second_factors.reset, person, by=caller.account.id)
+    await context.run_blocking(context.identity.second_factors.reset, person, by=caller.account.id)
 
 
 @delete("/api/people/{person:str}/sessions", name="end-all-sessions")
 async def end_all_sessions(context: Context, caller: CurrentCaller, person: OpaqueId) -> None:
     """End all sessions of an account and revoke its API tokens."""
-    await run_in_thread(context.identity.sessions.end_all, person, by=caller.account.id)
+    await context.run_blocking(context.identity.sessions.end_all, person, by=caller.account.id)
 
 
 def _reject_own_account(caller: CurrentCaller, account: str) -> None:
@@ -229,7 +228,7 @@ async def list_enrolments(context: Context, caller: CurrentCaller) -> list[Enrol
             for each in enrolments.pending()
         ]
 
-    return await run_in_thread(views)
+    return await context.run_blocking(views)
 
 
 @post(
@@ -265,9 +264,11 @@ async def decline_enrolment(context: Context, caller: CurrentCaller, enrolment: 
     disabled.
     """
     decline = context.identity.enrolments.decline
-    declined = await run_in_thread(decline, enrolment, caller.account.id)
+    declined = await context.run_blocking(decline, enrolment, caller.account.id)
     if declined.kind == "account":
-        await run_in_thread(delete_person, context.house.command_handler.store, declined.account)
+        await context.run_blocking(
+            delete_person, context.house.command_handler.store, declined.account
+        )
 
 
 # --- assignments and audit trail ----------------------------------------------------------------
@@ -276,7 +277,7 @@ async def decline_enrolment(context: Context, caller: CurrentCaller, enrolment: 
 @get("/api/assignments", name="list-assignments")
 async def list_assignments(context: Context) -> list[Assignment]:
     """List the current assignments."""
-    return await run_in_thread(context.identity.assignments.current)
+    return await context.run_blocking(context.identity.assignments.current)
 
 
 @post("/api/assignments", name="assign", responses=problem_responses(404, 409))
@@ -285,7 +286,7 @@ async def assign(
 ) -> Assignment:
     """Assign another account to a table, or to all tables, for a shift."""
     _reject_own_account(caller, data.account)
-    return await run_in_thread(
+    return await context.run_blocking(
         context.identity.assignments.add,
         data.account,
         data.table,
@@ -299,7 +300,7 @@ async def assign(
 @delete("/api/assignments/{assignment:str}", name="end-assignment")
 async def end_assignment(context: Context, caller: CurrentCaller, assignment: OpaqueId) -> None:
     """End an assignment at once."""
-    await run_in_thread(context.identity.assignments.end, assignment, by=caller.account.id)
+    await context.run_blocking(context.identity.assignments.end, assignment, by=caller.account.id)
 
 
 @get("/api/trail", name="read-trail")
@@ -309,4 +310,4 @@ async def read_trail(
     most: LineCount = 200,
 ) -> list[SecurityEvent]:
     """Read up to `most` security events after a number."""
-    return await run_in_thread(context.identity.audit_trail.security_events, after, most)
+    return await context.run_blocking(context.identity.audit_trail.security_events, after, most)

@@ -8,7 +8,6 @@ the log, so an erased name is gone from these answers too.
 from __future__ import annotations
 
 import re
-import secrets
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -17,7 +16,6 @@ from litestar import get
 from litestar.params import QueryParameter
 
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.requests import PlayerId, TableId
 from threedice.api.routes.tables import load_table, require_audience
 from threedice.house.persons import load_names
@@ -77,11 +75,13 @@ async def list_players(
     house_table, _, _ = await load_table(context, table)
     state, is_staff = house_table.table, audience == "staff"
     ids = [each for each in _players_at(state, of_round) if is_staff or each == player]
-    people = await run_in_thread(_load_people, context, ids)
+    people = await context.run_blocking(_load_people, context, ids)
     seats = {each: state.seats[each].number if each in state.seats else 0 for each in ids}
     lines = [msgspec.structs.replace(people.line(each), seat=seats[each]) for each in ids]
     lines.sort(key=lambda line: (not line.seat, line.seat))
-    return TablePlayers(lines, _next_guest(lines) if is_staff and of_round is None else None)
+    return TablePlayers(
+        lines, _next_guest(context, lines) if is_staff and of_round is None else None
+    )
 
 
 @get("/api/players", name="find-players")
@@ -95,7 +95,7 @@ async def find_players(
 @get("/api/players/{player:str}", name="show-player")
 async def show_player(context: Context, player: PlayerId) -> PlayerLine:
     """Show the name and card number of a player; both are empty if nothing is known."""
-    return (await run_in_thread(_load_people, context, [player])).line(player)
+    return (await context.run_blocking(_load_people, context, [player])).line(player)
 
 
 def card_number(account: str) -> str:
@@ -141,10 +141,11 @@ def _players_at(state: TableState, round_number: int | None) -> list[str]:
     return list(dict.fromkeys([*state.seats, *in_debt]))
 
 
-def _next_guest(lines: Iterable[PlayerLine]) -> PlayerLine:
+def _next_guest(context: Context, lines: Iterable[PlayerLine]) -> PlayerLine:
     taken = {guest_number(line.player) for line in lines}
     number = next(number for number in count(1) if number not in taken)
-    return PlayerLine(f"guest-{number}-{secrets.token_hex(6)}", guest=number)
+    distinction = context.house.runtime.random_bytes(6).hex()
+    return PlayerLine(f"guest-{number}-{distinction}", guest=number)
 
 
 def _search(context: Context, text: str) -> list[PlayerLine]:

@@ -14,7 +14,6 @@ from litestar import get
 from threedice.api.auth.authentication import Caller
 from threedice.api.auth.authorisation import can_use, roles_at
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
 from threedice.api.http.requests import (
     LineCount,
@@ -120,7 +119,7 @@ async def list_requests(
     context: Context, caller: CurrentCaller, table: OptionalTable = None
 ) -> list[RequestView]:
     """List the pending requests of a table or of all tables, the oldest first."""
-    pending = await run_in_thread(context.identity.approvals.pending, table)
+    pending = await context.run_blocking(context.identity.approvals.pending, table)
     return [await request_view(context, caller, approval) for approval in pending]
 
 
@@ -156,7 +155,7 @@ async def list_decided_requests(
             return found, None if is_end else searched[-1].opened
         return found, found[-1].opened
 
-    found, older = await run_in_thread(search)
+    found, older = await context.run_blocking(search)
     views = [await request_view(context, caller, approval) for approval in found]
     return DecidedRequests(views, older)
 
@@ -180,7 +179,7 @@ async def show_request(
     context: Context, caller: CurrentCaller, request_id: OpaqueId
 ) -> RequestView:
     """Show a request and its state."""
-    approval = await run_in_thread(context.identity.approvals.get, request_id)
+    approval = await context.run_blocking(context.identity.approvals.get, request_id)
     return await request_view(context, caller, approval)
 
 
@@ -191,7 +190,7 @@ async def show_request(
 )
 async def show_request_effect(context: Context, request_id: OpaqueId) -> RequestEffect:
     """Show the money that a pending request would move, or why it would be refused now."""
-    approval = await run_in_thread(context.identity.approvals.get, request_id)
+    approval = await context.run_blocking(context.identity.approvals.get, request_id)
     if approval.state != "pending":
         raise ApprovalRefused("decided", f"this request is already {approval.state}")
     requester = await load_requester(context, approval)
@@ -216,9 +215,11 @@ async def show_request_effect(context: Context, request_id: OpaqueId) -> Request
 async def request_view(context: Context, caller: Caller, approval: ApprovalRequest) -> RequestView:
     """Return a request as a caller sees it."""
     accounts = context.identity.accounts
-    requester = await run_in_thread(accounts.get, approval.account)
+    requester = await context.run_blocking(accounts.get, approval.account)
     decider = (
-        await run_in_thread(accounts.get, approval.decided_by) if approval.decided_by else None
+        await context.run_blocking(accounts.get, approval.decided_by)
+        if approval.decided_by
+        else None
     )
     command, round_number = decode_command(approval)
     return build_view(
@@ -240,7 +241,7 @@ async def _may_decide(context: Context, caller: Caller, approval: ApprovalReques
     except ApprovalRefused:
         return False
     may_decide = context.identity.approvals.may_decide
-    return await run_in_thread(may_decide, approval, caller.account.id, caller.session_id)
+    return await context.run_blocking(may_decide, approval, caller.account.id, caller.session_id)
 
 
 # --- stored requests ----------------------------------------------------------------------------
@@ -300,7 +301,7 @@ def require_approver(caller: Caller, approval: ApprovalRequest) -> Actor:
 
 async def load_requester(context: Context, approval: ApprovalRequest) -> Caller:
     """Return the requester with their current permissions, which may have been revoked since."""
-    account = await run_in_thread(context.identity.accounts.get, approval.account)
+    account = await context.run_blocking(context.identity.accounts.get, approval.account)
     if not account.enabled:
         raise ApprovalRefused("disabled", "the requester's account is disabled")
     return Caller(account, "", None, "open", context.assignments.current(account.id))

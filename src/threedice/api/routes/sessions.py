@@ -10,7 +10,6 @@ from litestar.params import JSONBody
 
 from threedice.api.auth.authorisation import SCOPES
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
 from threedice.api.http.requests import HouseRequest, OpaqueId
 from threedice.api.routes.sign_in import (
@@ -71,7 +70,9 @@ class NewTokenView(msgspec.Struct, frozen=True):
 @get("/api/sessions", name="list-sessions")
 async def list_sessions(context: Context, caller: CurrentCaller) -> list[SessionLine]:
     """List the caller's sessions, the latest first."""
-    sessions = await run_in_thread(context.identity.sessions.list_for_account, caller.account.id)
+    sessions = await context.run_blocking(
+        context.identity.sessions.list_for_account, caller.account.id
+    )
     return [
         build_view(SessionLine, each, standing=each.state, current=each.id == caller.session_id)
         for each in sessions
@@ -82,16 +83,16 @@ async def list_sessions(context: Context, caller: CurrentCaller) -> list[Session
 async def end_session(context: Context, caller: CurrentCaller, session: OpaqueId) -> None:
     """End one of the caller's sessions."""
     sessions, account = context.identity.sessions, caller.account.id
-    own = await run_in_thread(sessions.list_for_account, account)
+    own = await context.run_blocking(sessions.list_for_account, account)
     if session not in [each.id for each in own]:
         raise RecordNotFound("session", session)
-    await run_in_thread(sessions.end, session, by=account)
+    await context.run_blocking(sessions.end, session, by=account)
 
 
 @get("/api/tokens", name="list-tokens")
 async def list_tokens(context: Context, caller: CurrentCaller) -> list[TokenLine]:
     """List the caller's API tokens."""
-    tokens = await run_in_thread(context.identity.tokens.list_for_account, caller.account.id)
+    tokens = await context.run_blocking(context.identity.tokens.list_for_account, caller.account.id)
     return [build_view(TokenLine, each) for each in tokens]
 
 
@@ -111,7 +112,7 @@ async def make_token(
         request, context.identity.second_factors.reauthenticate, form
     )
     account = caller.account.id
-    created = await run_in_thread(
+    created = await context.run_blocking(
         context.identity.tokens.create,
         account,
         data.name,
@@ -128,7 +129,7 @@ async def make_token(
 async def revoke_token(context: Context, caller: CurrentCaller, token: OpaqueId) -> None:
     """Revoke one of the caller's API tokens."""
     tokens, account = context.identity.tokens, caller.account.id
-    own = await run_in_thread(tokens.list_for_account, account)
+    own = await context.run_blocking(tokens.list_for_account, account)
     if token not in [each.id for each in own]:
         raise RecordNotFound("token", token)
-    await run_in_thread(tokens.revoke, token, by=account)
+    await context.run_blocking(tokens.revoke, token, by=account)

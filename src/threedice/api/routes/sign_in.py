@@ -20,7 +20,6 @@ from litestar.params import JSONBody
 from threedice.api.auth.authentication import parse_cookie
 from threedice.api.auth.authorisation import working_tables
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import problem_responses
 from threedice.api.http.requests import HouseRequest
 from threedice.api.views import build_view
@@ -118,7 +117,7 @@ async def sign_in(request: HouseRequest, data: JSONBody[Credentials]) -> Respons
     address, devices = request.client_address, _device_tokens(request)
     try:
         async with context.throttle_queue.turn(devices[0] if devices else address):
-            origin = await run_in_thread(
+            origin = await context.run_blocking(
                 authentication.check_wait,
                 data.name,
                 data.password,
@@ -126,7 +125,7 @@ async def sign_in(request: HouseRequest, data: JSONBody[Credentials]) -> Respons
                 devices=devices,
             )
         async with context.hashing_queue.turn(*origin.clients, preferred=origin.is_known_device):
-            signed_in = await run_in_thread(
+            signed_in = await context.run_blocking(
                 authentication.sign_in,
                 data.name,
                 data.password,
@@ -154,14 +153,14 @@ async def show_session(
 @delete("/api/session", name="sign-out")
 async def sign_out(context: Context, request: HouseRequest) -> Response[None]:
     """Sign out and invalidate the session cookie."""
-    await run_in_thread(context.identity.sessions.sign_out, request.auth)
+    await context.run_blocking(context.identity.sessions.sign_out, request.auth)
     return Response(None, headers=session_cookie(context, "", expired=True))
 
 
 @post("/api/session/lock", name="lock", status_code=204)
 async def lock(context: Context, request: HouseRequest) -> None:
     """Lock the session, for staff who leave their terminal."""
-    await run_in_thread(context.identity.sessions.lock, request.auth)
+    await context.run_blocking(context.identity.sessions.lock, request.auth)
 
 
 @post("/api/session/unlock", name="unlock", status_code=200, responses=problem_responses(429))

@@ -13,7 +13,6 @@ from litestar import get
 
 from threedice.api.auth.authorisation import TableAudience, audience_of
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.limits import run_in_thread
 from threedice.api.http.problems import HttpProblem
 from threedice.api.http.requests import LineCount, TableId
 from threedice.api.views import (
@@ -139,7 +138,7 @@ async def require_table(context: Context, table: str) -> None:
     """Raise `UnknownName` unless a table exists."""
     if table in context.table_ids:
         return
-    head = await run_in_thread(context.house.command_handler.store.head, table_stream(table))
+    head = await context.run_blocking(context.house.command_handler.store.head, table_stream(table))
     if not head.version:
         raise UnknownName("table", table, sorted(context.table_ids))
     context.table_ids.add(table)
