@@ -61,6 +61,11 @@ def test_most_chips_within_an_amount_leave_the_smallest_rest_with_the_fewest_chi
         assert all(available[name] >= count > 0 for name, count in counts.items())
 
 
+def test_amount_that_no_chips_make_is_made_as_far_as_smaller_chips_reach() -> None:
+    values = values_of_chips((20, 50))
+    assert most_chips_within({"50": 1, "20": 1}, values, 60) == ({"50": 1}, 10)
+
+
 def test_largest_chips_first_would_fail_where_the_exact_search_pays() -> None:
     available, values = {"25": 4, "40": 2}, values_of_chips((25, 40))
     assert fewest_chips(available, values, 115) == {"40": 1, "25": 3}

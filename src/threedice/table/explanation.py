@@ -267,10 +267,10 @@ class _Explanation:
             facts |= {"left": left, "shared": total}
         clauses = clause_numbers(rule.clause) if rule else ()
         lines = [ExplanationLine(code, facts)]
-        if rule:
-            share = apportion_by_rule(rule, stakes, allowed, box.minimum, step)[self.player]
-            if share != plays:
-                lines.append(ExplanationLine("return-raised", {"amount": stake - share}))
+        shares = apportion_by_rule(rule, stakes, allowed, box.minimum, step) if rule else {}
+        share = shares.get(self.player, plays)
+        if share != plays:
+            lines.append(ExplanationLine("return-raised", {"amount": stake - share}))
         played = {"plays": plays, "returned": stake - plays}
         return [*lines, ExplanationLine("plays", played, clauses)]
 
