@@ -42,7 +42,8 @@ RULEBOOK_TESTS = (
     "rulebook/test_against_oracle"
 )
 FILES = {
-    "table/settlement.py": f"table/test_pro_rata table/test_found_late {TABLE_TESTS}",
+    "table/settlement.py": f"table/test_pro_rata {TABLE_TESTS}",
+    "table/voids.py": f"table/test_voids table/test_found_late {TABLE_TESTS}",
     "table/limits.py": f"table/test_limits table/test_terms table/test_pro_rata {TABLE_TESTS}",
     "table/rejections.py": TABLE_TESTS,
     "table/debts.py": f"table/test_debts {TABLE_TESTS}",

@@ -8,7 +8,7 @@ import pytest
 from tests.table.table_driver import DEALER, SUPERVISOR, Table
 from threedice.table import BetRef, commands, events, explain
 from threedice.table.money import table_postings
-from threedice.table.settlement import reverse_rounds
+from threedice.table.voids import reverse_rounds
 
 SERIES = ("offer the dice to ann", "ann chooses dice 1 2 5", "open betting",
           "ann bets 100 on shooter")  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR, Table
 from threedice.table import Refusal, TableState, commands, decide, events
 from threedice.table.limits import find_breaches
-from threedice.table.settlement import reverse_nets, reverse_rounds, stakes_on_layout, void_round
+from threedice.table.voids import reverse_nets, reverse_rounds, stakes_on_layout, void_round
 
 if TYPE_CHECKING:
     from pathlib import Path

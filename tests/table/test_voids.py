@@ -11,7 +11,7 @@ from tests.table.table_driver import DEALER, SUPERVISOR, Table, replace_facts, t
 from threedice.table import BetRef, Refusal, commands, events, explain
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
-from threedice.table.settlement import reverse_nets
+from threedice.table.voids import reverse_nets
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game

@@ -14,7 +14,7 @@ from threedice.table import events
 from threedice.table.limits import LimitBreach, box_of, find_breaches, remaining_room
 from threedice.table.prose import announcement
 from threedice.table.rules import require_box, resolve_spot
-from threedice.table.settlement import stakes_on_layout
+from threedice.table.voids import stakes_on_layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ from threedice.table.rules import (
     resolve_known_dice,
     roles_with_stand_ins,
 )
-from threedice.table.settlement import (
+from threedice.table.voids import (
     collected_stakes,
     is_being_settled,
     is_series_over,

@@ -40,7 +40,7 @@ from threedice.table.rules import (
     roles_with_stand_ins,
     skipped_steps,
 )
-from threedice.table.settlement import void_by_rule, void_round
+from threedice.table.voids import void_by_rule, void_round
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
