@@ -39,6 +39,11 @@ PAGE_EQUALS = (
 ).replace("READ_PAGE", READ_PAGE)
 
 
+def wait_for_step(page: Page, step: str) -> None:
+    """Wait until a dealer's page shows a step as done."""
+    expect(page.locator(f"[data-step={step}]")).to_have_attribute("data-standing", "done")
+
+
 @dataclass
 class TableScreens:
     """The pages of a dealer, a supervisor and a player, and the same table over the API."""
@@ -99,9 +104,7 @@ class TableScreens:
         """Take a step that needs one key."""
         expect(self.dealer.get_by_test_id("next")).to_be_enabled()
         self.dealer.keyboard.press("n")
-        expect(self.dealer.locator(f"[data-step={step}]")).to_have_attribute(
-            "data-standing", "done"
-        )
+        wait_for_step(self.dealer, step)
         self.assert_in_sync(self.dealer)
 
     def place_chips(self, box: str, times: int = 1) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.screens.browser import accessibility_violations, is_wider_than_screen
 from tests.screens.house import House, house_toml
-from tests.screens.table_screens import TableScreens
+from tests.screens.table_screens import TableScreens, wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,10 +53,6 @@ def open_screens(house: House, new_user: NewUser, table: str) -> TableScreens:
     dealer = new_user(house).sign_in("dealer", f"/deal/{table}")
     supervisor = new_user(house).sign_in("supervisor", f"/deal/{table}")
     return TableScreens(house, table, dealer, supervisor, dealer)
-
-
-def wait_for_step(page: Page, step: str) -> None:
-    expect(page.locator(f"[data-step={step}]")).to_have_attribute("data-standing", "done")
 
 
 def test_bet_over_the_maximum_is_flagged_and_its_excess_rejected(

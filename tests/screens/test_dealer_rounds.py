@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.screens.browser import BrowserUser, close_windows, format_amount
 from tests.screens.house import GAMES, House, house_toml
-from tests.screens.table_screens import TableScreens
+from tests.screens.table_screens import TableScreens, wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,9 +106,7 @@ def open_betting(screens: TableScreens) -> None:
             for die in (1, 3, 5):
                 screens.player.get_by_role("button", name=f"Die {die}", exact=True).click()
             screens.player.get_by_test_id("shooter").locator("button.primary").click()
-            expect(screens.dealer.locator("[data-step=choose-dice]")).to_have_attribute(
-                "data-standing", "done"
-            )
+            wait_for_step(screens.dealer, "choose-dice")
         else:
             words = steps[step].get("announces")
             if words:
@@ -141,9 +139,7 @@ def proceed_to_call(screens: TableScreens) -> None:
         if step == "throw" and screens.view()["shooter"]:
             expect(screens.dealer.get_by_test_id("wait")).to_be_visible()
             screens.player.get_by_test_id("shooter").locator("button.throw").click()
-            expect(screens.dealer.locator("[data-step=throw]")).to_have_attribute(
-                "data-standing", "done"
-            )
+            wait_for_step(screens.dealer, "throw")
         else:
             screens.take_step(step)
 
@@ -160,9 +156,7 @@ def call_and_amend_result(screens: TableScreens) -> None:
         screens.press_keys(wrong)
         assert screens.view()["round"]["keys"] == [2, 4, 5]
         screens.dealer.keyboard.press("Enter")
-        expect(screens.dealer.locator("[data-step=enter-result]")).to_have_attribute(
-            "data-standing", "done"
-        )
+        wait_for_step(screens.dealer, "enter-result")
     if amends:
         amend_result(screens, right)
     assert tuple(screens.view()["round"]["result"]) == ROLL

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.screens.browser import accessibility_violations
 from tests.screens.house import House, house_toml, table_toml
 from tests.screens.player_page import PlayerPage
+from tests.screens.table_screens import wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +125,7 @@ def test_call_with_fewer_than_three_dice_says_what_is_missing(
 ) -> None:
     page = new_user(house).sign_in("dealer", "/deal/short")
     house.deal("short", (1, 2, 3), until="call-result")
-    expect(page.get_by_test_id("next")).to_be_enabled()
+    wait_for_step(page, "uncover")
 
     press(page, "1", "2", "Enter")
     expect(page.get_by_test_id("words")).to_have_text("Press what the dice show, then Enter.")
@@ -248,7 +249,7 @@ def test_every_act_on_the_dealer_page_shows_and_has_a_key(house: House, new_user
             press(page, "r")
             expect(page.locator("[data-flag=maximum]")).to_have_count(0)
         house.take_step("flag", step, (1, 2, 3))
-        expect(page.locator(f"[data-step={step}]")).to_have_attribute("data-standing", "done")
+        wait_for_step(page, step)
         assert page.evaluate(BUTTONS_WITHOUT_KEY) == []
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.screens.browser import accessibility_violations, is_wider_than_screen
 from tests.screens.house import GAMES, House, house_toml
-from tests.screens.table_screens import TableScreens
+from tests.screens.table_screens import TableScreens, wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,10 +61,6 @@ def sell_chips(page: Page, number: int) -> str:
     expect(seat).to_be_visible()
     expect(dialog).to_have_count(0)
     return seat.get_attribute("data-player") or ""
-
-
-def wait_for_step(page: Page, step: str) -> None:
-    expect(page.locator(f"[data-step={step}]")).to_have_attribute("data-standing", "done")
 
 
 def choose_dice(page: Page, dice: str) -> None:
