@@ -1,5 +1,5 @@
-// Put the winning bets into the order in which they are paid, and find the next one, and the spot to pay at once. Pure. The order of
-// the boxes is the server's; at one box the bets are paid by seat.
+// Put the winning bets into the order in which they are paid, and find the next one, and the spot to pay at once. Pure.
+// The order of the boxes is the server's; at one box the bets are paid by seat.
 
 import type { WorkingSheet } from "../../api/schema.d.ts";
 
