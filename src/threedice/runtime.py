@@ -61,8 +61,8 @@ class Runtime:
     ) -> Result:
         """Run the blocking part of a request in a thread that the house itself does not use.
 
-        Requests that wait for a database thus leave the house its threads. A request that is
-        cancelled waits for its thread.
+        Requests that wait for a database thus leave the house its threads. Cancelling a request
+        does not stop its thread.
         """
         from anyio import to_thread  # noqa: PLC0415 -- of the extra `house`
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RICH_RACK = {"5": 8_000, "25": 4_000, "100": 600}
 POOR_RACK = {"5": 0, "100": 2_000}
 COLOURS = {"r": 400, "g": 30}
-COUNTED_NOTES = [{"500": 3}] * 3 + [{"500": 3, "note": 1}, {"5000": 10**9}] * 4
+COUNTED_NOTES = [{"500": 3}] * 2 + [{"500": 3, "note": 1}, {"5000": 10**9}] * 4
 
 
 class ChipCommands(LikelyCommands):

@@ -295,6 +295,7 @@ class CommandGenerator(EquipmentCommands):
         known = [random.randint(1, 6) for _ in range(random.randint(1, 3))]
         makers.append(lambda: commands.Report(by=dealer, irregularity="interruption", known=known))
         makers.append(lambda: commands.Report(by=dealer, irregularity="interruption", known=[9]))
+        makers += [self.report_piece] * (self.equipped and bool(current.called))
         reason = random.choice(["the dice are lost", " "])
         makers.append(lambda: commands.AbandonRound(by=dealer, reason=reason))
         makers.append(

@@ -27,6 +27,7 @@ from threedice.table import (
 )
 from threedice.table import events as table_events
 from threedice.table.chip_counts.ledger import OUTSIDE_HOLDERS, chip_balance
+from threedice.table.equipment.history import equipment_in_use
 from threedice.table.limits import box_of, permitted_total
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
@@ -262,9 +263,16 @@ class RandomTable(CommandGenerator):
             assert current.totals.get(spot, 0) <= allowed + floors
 
     def finish(self) -> None:
-        """Check that events replay to the same state, can be described, and explain payouts."""
+        """Check that events replay to the same state, can be described, and explain payouts.
+
+        The equipment in use is that of the state, too.
+        """
         assert replay(self.events) == self.state
         assert all(describe_events(self.game, self.events))
+        pieces = self.state.equipment.pieces
+        assert {each.piece: each.condition for each in equipment_in_use(self.events).pieces} == {
+            name: piece.condition for name, piece in pieces.items() if piece.in_use
+        }
         paid, in_areas = list[tuple[BetRef, int, int]](), list[table_events.Payout]()
         for event in self.events:
             match event:

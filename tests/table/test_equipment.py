@@ -297,6 +297,20 @@ def test_fault_that_is_found_in_a_round_is_told_with_the_round() -> None:
     assert [each.condition for each in served.pieces] == ["faulty"]
 
 
+def test_log_shows_the_equipment_of_a_round_that_leaves_out_steps_with_a_failed_piece() -> None:
+    table = Table("sg-rws-tai-sai-v6/a")
+    table.play("supervisor registers lights l-1", "open betting", "close betting")
+    table.play("tumbles 3 times", "uncover the dice", "call 1 2 3", "enter 1 2 3")
+    (failed, *_) = table.play("dealer reports illumination-failed by l-1")[1:]
+    table.play("collect the losers", "pay the winners")
+
+    assert isinstance(failed, events.PieceFailed)
+    assert failed.skipped == ["illuminate"]
+    for served in (equipment_of_round(table.events, 1), equipment_in_use(table.events)):
+        assert served
+        assert [each.condition for each in served.pieces] == ["faulty"]
+
+
 def test_events_about_equipment_replay_and_are_described() -> None:
     table = life_of_a_table()
     table.play("supervisor releases the table under a substitute procedure: by hand")

@@ -221,6 +221,21 @@ def test_no_throw_found_after_an_area_was_paid_returns_the_bets_and_restores_the
     assert (table.state.shooter.player, table.state.shooter.stake) == ("ann", 100)
 
 
+@pytest.mark.parametrize("paying", ["pay the winners on single:club", "pay the winners"])
+def test_void_throw_restores_a_shooter_who_broke_even_and_left(paying: str) -> None:
+    table = Table("triple-dice/mat")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting",
+               "ann bets 100 on shooter", "ann bets 100 on single:club", "close betting",
+               "ann throws", "call club heart heart", "collect the losers", paying,
+               "ann leaves with 2000",
+               "dealer reports not-thrown-together with supervisor")  # fmt: skip
+
+    assert table.state.shooter is not None
+    assert (table.state.shooter.player, table.state.shooter.stake) == ("ann", 100)
+    assert table.state.owing == {"ann": 100}
+    assert replay(table.events) == table.state
+
+
 # --- what people read ---------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.table.table_driver import DEALER, SUPERVISOR, Table, replace_facts, table_on_changed_game
+from threedice import load
 from threedice.table import BetRef, Refusal, commands, events, explain
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
@@ -382,3 +383,38 @@ def test_dice_that_were_not_tumbled_void_no_round(
     refusal = table.expect_refusal(f"dealer reports {irregularity} {named}".strip())
 
     assert refusal.code == "irregularity/not-now"
+
+
+# --- a rulebook in which nobody calls the dice --------------------------------------------------
+
+
+def table_without_calls() -> Table:
+    """Return a table at which losers were collected and an area was paid by the entry alone."""
+    game = load("sg-rws-tai-sai-v6/a")
+    procedure = game.facts.procedure
+    procedure = msgspec.structs.replace(
+        procedure,
+        order=[step for step in procedure.order if step != "call-result"],
+        steps={name: step for name, step in procedure.steps.items() if name != "call-result"},
+    )
+    table = table_on_changed_game(replace_facts(game, procedure=procedure))
+    table.play("open betting", "ann bets 50 on big", "bob bets 50 on small", "close betting",
+               "tumbles 3 times", "uncover the dice", "enter 6 5 4", "collect the losers",
+               "pay the winners on big")  # fmt: skip
+    return table
+
+
+def test_round_that_is_being_settled_without_a_call_is_not_abandoned() -> None:
+    refusal = table_without_calls().expect_refusal("dealer abandons the round with supervisor: -")
+
+    assert refusal.code == "irregularity/not-now"
+
+
+def test_void_of_a_round_that_is_being_settled_without_a_call_undoes_its_payments() -> None:
+    table = table_without_calls()
+    alone = table.expect_refusal("dealer reports dice-not-flat")
+
+    table.play("dealer reports dice-not-flat with supervisor")
+
+    assert alone.code == "role/second-person"
+    assert [table.stack(player) for player in ("ann", "bob")] == [2000, 2000]

@@ -89,8 +89,8 @@ class Round:
 
     @property
     def is_established(self) -> bool:
-        """True if the dice are established: called or confirmed."""
-        return self.called is not None or self.is_confirmed
+        """True if the dice are established: called, confirmed or being settled by."""
+        return self.called is not None or self.is_confirmed or "collect-losers" in self.done
 
     @property
     def final_result(self) -> tuple[int, int, int]:

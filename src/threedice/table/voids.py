@@ -212,7 +212,7 @@ def restore_shooter(
             throws=shooter.throws,
             stake=shooter.stake,
             laid=laid,
-            owing=max(laid - stacks[shooter.player], 0) if stacks is not None else 0,
+            owing=max(laid - (stacks or {}).get(shooter.player, 0), 0),
             absent=latest.absent,
         )
     ]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from threedice.table.events import AnyEquipmentEvent, TestedDisplay
-    from threedice.table.state import PieceCondition, TableState
+    from threedice.table.state import PieceCondition, Round, TableState
 
 
 def evolve_equipment(state: TableState, event: AnyEquipmentEvent) -> None:
@@ -39,11 +39,8 @@ def evolve_equipment(state: TableState, event: AnyEquipmentEvent) -> None:
         case events.PieceFailed():
             piece = equipment.pieces[event.piece]
             piece.condition, piece.fault = "faulty", event.cause
-            if state.round and event.cause in state.round.unnamed[-1:]:
-                state.round.unnamed.pop()  # the report that was applied just before names the piece
-            if event.skipped:
-                state.current.skipped = [*state.current.skipped, *event.skipped]
-                state.current.done.update(event.skipped)
+            if state.round:  # the history of a table's equipment is applied without rounds
+                _leave_out_steps(state.round, event)
         case events.PieceReleased():
             if event.remedy == "rectified":
                 _release(state, event.piece, "in-order")
@@ -78,6 +75,15 @@ def evolve_equipment(state: TableState, event: AnyEquipmentEvent) -> None:
             equipment.tried.clear()
         case _:
             assert_never(event)
+
+
+def _leave_out_steps(current: Round, event: events.PieceFailed) -> None:
+    """Leave the steps that need a failed piece out of the round."""
+    if event.cause in current.unnamed[-1:]:
+        current.unnamed.pop()  # the report that was applied just before names the piece
+    if event.skipped:
+        current.skipped = [*current.skipped, *event.skipped]
+        current.done.update(event.skipped)
 
 
 def _add_kind(state: TableState, kind: str, rechecks: Iterable[str]) -> None:
