@@ -87,6 +87,16 @@ def test_exposure_includes_the_shooters_bet_on_the_rolls_that_end_it() -> None:
     assert (last_throw[2, 3, 4], last_throw[1, 3, 4]) == (100, -900)
 
 
+@pytest.mark.clause("triple-dice 7.4")
+def test_exposure_after_losers_are_collected_includes_the_shooters_lost_bet() -> None:
+    table = Table("triple-dice/mat")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+    table.play("ann bets 100 on shooter", "bob bets 50 on red", "close betting", "ann throws")
+    table.play("call 2 3 4", "collect the losers")
+
+    assert exposure(table.game, table.state)[2, 3, 4] == 150
+
+
 @pytest.mark.no_cover
 @pytest.mark.parametrize("mode", ["refuse", "record"])
 @pytest.mark.parametrize(("game", "readings"), GAMES_AND_READINGS)
