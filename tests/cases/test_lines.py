@@ -135,6 +135,13 @@ def test_unexpected_refusal_says_how_to_expect_it() -> None:
         ("5 of ann's is moved from big to small at rihgt -> refused", "did you mean right"),
         ("fill 500 with ann", "no member of staff 'ann'; did you mean"),
         ("fill 500 with pitmanager", "no member of staff 'pitmanager'; did you mean pit-manager"),
+        ("dealer reports walked-away of amn", "no player or role in this case 'amn'; did you mean"),
+        ("supervisor checks powr -> refused", "no opening check 'powr'; did you mean power"),
+        ("supervisor fails seel by d-1: broken -> refused", "no opening check 'seel'"),
+        ("supervisor registers tumblr t-1 -> refused", "no equipment 'tumblr'; did you mean"),
+        ("supervisor sets the table up without lihgts -> refused", "no equipment 'lihgts'"),
+        ("supervisor releases the table from display-wong: off -> refused", "'display-wong'; did"),
+        ("the table is locked by display-wong", "no irregularity 'display-wong'; did you mean"),
         ("dealer buys 500", "'dealer' is a role, not the name of a player"),
         ("dealer buys 500 for supervisor", "'supervisor' is a role, not the name of a player"),
     ],
@@ -153,6 +160,10 @@ def test_slip_in_a_name_stops_the_case(line: str, problem: str) -> None:
         "amn buys 7 -> refused",
         "zoe bets 5 on big -> refused",
         "zoe opens betting -> refused role/not-allowed",
+        "dealer reports walked-away of zoe",
+        "supervisor checks power -> refused",
+        "supervisor checks powr -> refused table/unknown-check",
+        "supervisor registers bell b-1 -> refused",
         "dealer buys 7 for bob -> refused",
         "dealer reports not-thrown-together -> refused irregularity/unknown",
         "fill 500 with ann -> refused role/second-person",
@@ -225,6 +236,16 @@ def test_pair_that_the_layout_does_not_have_stops_the_case() -> None:
     (difference,) = convert_and_run(limits={"differential": {"red-black": 5}})
 
     assert "no pair with a differential on sg-rws-tai-sai-v6/c 'red-black'" in difference
+
+
+@pytest.mark.parametrize("game", ["nz-tai-sai-2008/1", "triple-dice/mat"])
+def test_differential_of_a_game_without_one_stops_the_case(game: str) -> None:
+    case = {"game": game, "clause": f"{game.partition('/')[0]} 7.1"}
+    problem = f"stopped: {game} has no maximum differential; leave it out"
+    line = "dealer sets limits 5 to 500 differential 100 with supervisor"
+
+    assert convert_and_run(**case, limits={"differential": 100}) == [problem]
+    assert convert_and_run(line, **case) == [f"line 1, {line!r}, {problem}"]
 
 
 def test_line_sets_a_differential_for_each_pair() -> None:

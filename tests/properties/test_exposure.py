@@ -5,19 +5,23 @@ from __future__ import annotations
 from copy import copy, deepcopy
 from itertools import combinations_with_replacement
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from tests.properties.random_table import GAMES_AND_READINGS
 from tests.table.table_driver import Table
 from threedice import load
+from threedice.cases.runner import Case, run_case
 from threedice.house.reports.figures import exposure
-from threedice.table import Refusal
+from threedice.table import Refusal, replay
 from threedice.table.limits import uniform_limits
 
 if TYPE_CHECKING:
     from threedice.dice import Roll
+    from threedice.rulebook import Game
+    from threedice.table import TableState
     from threedice.table.limits import LimitMode
 
 FACES = range(1, 7)
@@ -58,6 +62,17 @@ def test_exposure_after_losers_are_collected_is_not_apportioned_again() -> None:
     assert exposure(table.game, table.state)[4, 5, 6] == before == settle(table, (4, 5, 6)) < -1000
 
 
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
+def test_exposure_of_a_bet_over_the_maximum_is_that_of_the_part_for_which_there_is_change() -> None:
+    limits = {"minimum": 50, "maximum": 1000}
+    case = {"chips": [5, 100], "rack": {"100": 100}, "players": {"ann": 900, "bob": 300}}
+    bets = ["open betting", "ann bets 900 on big", "bob bets 300 on big"]
+    game, before = _state_after_case(bets, limits=limits, **case)
+    _, after = _state_after_case([*bets, "dice 4 5 6"], limits=limits, **case)
+
+    assert exposure(game, before)[4, 5, 6] == after.float_amount - before.float_amount == -900
+
+
 @pytest.mark.clause("triple-dice 7.3")
 def test_exposure_includes_the_shooters_bet_on_the_rolls_that_end_it() -> None:
     table = Table("triple-dice/mat")
@@ -70,6 +85,16 @@ def test_exposure_includes_the_shooters_bet_on_the_rolls_that_end_it() -> None:
 
     assert (first_throw[2, 3, 4], first_throw[1, 3, 4]) == (100, 0)
     assert (last_throw[2, 3, 4], last_throw[1, 3, 4]) == (100, -900)
+
+
+@pytest.mark.clause("triple-dice 7.4")
+def test_exposure_after_losers_are_collected_includes_the_shooters_lost_bet() -> None:
+    table = Table("triple-dice/mat")
+    table.play("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
+    table.play("ann bets 100 on shooter", "bob bets 50 on red", "close betting", "ann throws")
+    table.play("call 2 3 4", "collect the losers")
+
+    assert exposure(table.game, table.state)[2, 3, 4] == 150
 
 
 @pytest.mark.no_cover
@@ -99,6 +124,15 @@ def check_tables(game: str, readings: dict[str, str], mode: LimitMode, seeds: ra
         nets = exposure(table.game, table.state)
         for roll in combinations_with_replacement(FACES, 3):
             assert nets[roll] == settle(table, roll), (seed, roll)
+
+
+def _state_after_case(play: list[str], **options: Any) -> tuple[Game, TableState]:
+    """Play a case at layout a of Singapore, and return the game and the state of the table."""
+    book = {"clause": "sg-rws-tai-sai-v6 5.1.1", "game": "sg-rws-tai-sai-v6/a"}
+    case = msgspec.convert({"name": "c", "play": play, **book, **options}, Case)
+    outcome = run_case(case)
+    assert outcome.stopped_by is None
+    return load(case.game), replay(outcome.events)
 
 
 def open_table(random: Random, game: str, readings: dict[str, str], mode: LimitMode) -> Table:

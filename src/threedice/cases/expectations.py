@@ -299,7 +299,7 @@ EXPECTATIONS: Final = (
     _expect("the table is not locked", "the table is not locked", _check_not_locked),
     _expect(
         "the table is locked [by tumbler-fault]",
-        "the table is locked( by {cause})?",
+        "the table is locked( by {cause:irregularity})?",
         _check_locked,
     ),
     _expect(

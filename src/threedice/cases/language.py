@@ -240,6 +240,8 @@ def build_limits(
     limits = uniform_limits(game, minimum, maximum, shared)
     policy = game.facts.limits.differential
     pairs = policy.pairs if policy else []
+    if shared is not None and not pairs:
+        raise InvalidInput(f"{game.id} has no maximum differential; leave it out")
     for name, amount in differential.items() if isinstance(differential, Mapping) else ():
         firsts = [a for a, b in pairs if name in (a, b, f"{a}-{b}", f"{b}-{a}")]
         if not firsts:

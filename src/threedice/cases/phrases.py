@@ -323,9 +323,8 @@ PHRASES: Final = (
     Phrase(
         "supervisor releases the table [from display-wrong] [under a substitute procedure]"
         ": a reason",
-        "{by:actor} releases the table( from {cause})?( under a {remedy=substitute procedure})?"
-        + _WITH
-        + ": {reason:text}",
+        "{by:actor} releases the table( from {cause:irregularity})?"
+        "( under a {remedy=substitute procedure})?" + _WITH + ": {reason:text}",
         _release,
     ),
     Phrase(

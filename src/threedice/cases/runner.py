@@ -18,9 +18,10 @@ from threedice.cases.language import (
     build_limits,
 )
 from threedice.cases.phrases import read_line
+from threedice.cases.slips import check_names
 from threedice.errors import InvalidInput, ThreediceError, UnknownName
 from threedice.money import Balances
-from threedice.rulebook import Game, load, shipped_games
+from threedice.rulebook import Game, load
 from threedice.rulebook.conduct import clause_numbers
 from threedice.table import Refusal, TableState, commands, decide, evolve
 from threedice.table.chip_counts.counts import face_value
@@ -285,8 +286,7 @@ def _play_line(line: str, table: _CaseTable) -> str:
     if not arrow:
         _check_roles(phrase, fields)
     else:
-        _check_boxes(fields, reasons, table.game)
-        _check_ends(fields, reasons, table.game)
+        check_names(fields, reasons, table.game)
         if not phrase.introduces and "player/unknown" not in reasons:
             _check_spelling(new_names, table)
     table.players.update(new_names)
@@ -297,6 +297,8 @@ def _play_line(line: str, table: _CaseTable) -> str:
         if arrow:
             return _compare_refusal(reasons, refusal)
         raise InvalidInput(f"{refusal}; {_remedy(refusal, new_names, table)}") from refusal
+    if not phrase.introduces:
+        _check_spelling(new_names, table)
     return f"was accepted, expected {expected}" if arrow else ""
 
 
@@ -318,35 +320,12 @@ def _role_as_player(role: str) -> str:
 def _check_spelling(new_names: list[str], table: _CaseTable) -> None:
     """Raise UnknownName for a new name that is nearly the name of somebody in the case.
 
-    The table would refuse it, but not for the reason that the case is about.
+    The table would refuse it, but not for the reason that the case is about, or take note of it.
     """
-    known = [*sorted(table.players), *STAFF_ROLES]
+    known = [*sorted(table.players.difference(new_names)), *STAFF_ROLES]
     for name in set(new_names).difference(table.introduced, STAFF_ROLES):
         if similar := get_close_matches(name, known, cutoff=0.65):
             raise UnknownName("player or role in this case", name, known, similar)
-
-
-def _check_boxes(fields: Fields, reasons: list[str], game: Game) -> None:
-    """Raise UnknownName for a box that no rulebook has, on a line that must be refused.
-
-    The case may be about a box that only other layouts have.
-    """
-    for box in (fields[name] for name in ("box", "to_box") if name in fields):
-        if box in game.boxes or "bet/unknown-box" in reasons:
-            continue
-        if not any(box in load(other).boxes for other in shipped_games()):
-            raise UnknownName("box in any rulebook", box, game.boxes)
-
-
-def _check_ends(fields: Fields, reasons: list[str], game: Game) -> None:
-    """Raise UnknownName for an end that no table has, on a line that must be refused."""
-    named = {fields[name] for name in ("area", "to_area") if fields.get(name)}
-    if not named or "bet/unknown-area" in reasons:
-        return
-    games = (game, *(load(other) for other in shipped_games()))
-    ends = sorted({end for each in games for found in each.ends.values() for end in found if end})
-    for end in sorted(named.difference(ends)):
-        raise UnknownName("end of a table", end, ends)
 
 
 def _check_expectation(phrase: Phrase, fields: Fields, context: CaseContext) -> str:

@@ -42,9 +42,7 @@ def collect_losers(
     """Apportion bets over a limit, and collect the losing bets."""
     require_step(game, state, command)
     roll = state.current.final_result
-    shares = list(_pro_rata_shares(game, state, _staked(game, state)))
-    if state.holders is not None:
-        shares = _payable_shares(game, state, shares)
+    shares = _shares_to_play(game, state, _staked(game, state))
     plays = {(spot, player): share for spot, player, _, share in shares}
     losing = [
         (spot, player, plays.get((spot, player), bet.total))
@@ -136,7 +134,7 @@ def playing_stakes(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, i
     """Return what each bet on the layout would play if the round went on from here.
 
     An electronic table rejects excess at the close, and unnoticed excess is apportioned when losers
-    are collected.
+    are collected, as far as the chips of the table can give it back.
     """
     if state.round is None:
         return {}
@@ -145,7 +143,7 @@ def playing_stakes(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, i
         for rejected in find_rejections(game, state, stakes):
             stakes[rejected.spot][rejected.player] -= rejected.amount
     if "collect-losers" not in done:
-        for spot, player, _, share in list(_pro_rata_shares(game, state, stakes)):
+        for spot, player, _, share in _shares_to_play(game, state, stakes):
             stakes[spot][player] = share
     return stakes
 
@@ -158,10 +156,18 @@ def _staked(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, int]]:
     }
 
 
+def _shares_to_play(
+    game: Game, state: TableState, stakes: Mapping[Spot, Mapping[PlayerId, int]]
+) -> list[tuple[Spot, str, int, int]]:
+    """Return the bets that play in part: (spot, player, stake, amount played)."""
+    shares = list(_pro_rata_shares(game, state, stakes))
+    return shares if state.holders is None else _payable_shares(game, state, shares)
+
+
 def _pro_rata_shares(
     game: Game, state: TableState, stakes: Mapping[Spot, Mapping[PlayerId, int]]
 ) -> Iterator[tuple[Spot, str, int, int]]:
-    """Yield the bets that play in part: (spot, player, stake, amount played)."""
+    """Yield the bets over a limit with their shares by the rule: (spot, player, stake, share)."""
     policy, limits = game.facts.limits, limits_in_force(state)
     shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
     rule = policy.pro_rata if shared else None

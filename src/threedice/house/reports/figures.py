@@ -11,7 +11,7 @@ from threedice.dice import ROLLS
 from threedice.house.stream_state import table_stream
 from threedice.money import Amount
 from threedice.table.limits import box_of
-from threedice.table.settlement import find_shooter_bet, playing_stakes
+from threedice.table.settlement import playing_stakes
 
 if TYPE_CHECKING:
     from threedice.dice import Roll
@@ -159,9 +159,10 @@ def exposure(game: Game, state: TableState) -> dict[Roll, int]:
         total, payoffs = sum(stakes.values()), game.payoffs[box_of(spot)]
         nets = [net - total * payoff for net, payoff in zip(nets, payoffs, strict=True)]
     by_roll = {roll: net // unit for roll, net in zip(ROLLS, nets, strict=True)}
-    shooter_bet = find_shooter_bet(game, state)
-    if shooter_bet and state.round:
-        shooter, box = shooter_bet
+    rule = game.facts.shooter
+    shooter = (state.shooter or state.round.shooter) if state.round else None  # or who just lost
+    if rule and shooter:
+        box = game.boxes[rule.box]
         is_last = shooter.throws + 1 == box.throws
         for roll in ROLLS:
             odds = box.odds_on(roll)
