@@ -2871,7 +2871,9 @@ export interface components {
          * RoundView
          * @description The current round; `totals` are all players' chips by spot.
          *
-         *         `skipped` are the steps that it leaves out; they count as done.
+         *         `skipped` are the steps that it leaves out; they count as done. `unnamed` are the
+         *         irregularities of which a report named no piece of equipment, for staff only: while they lock
+         *         the table, steps with such equipment may be left out.
          */
         RoundView: {
             number: number;
@@ -2892,6 +2894,7 @@ export interface components {
                 number
             ] | null;
             skipped: ("call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover")[];
+            unnamed: ("bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry")[];
         };
         /**
          * ShooterView

@@ -95,9 +95,14 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       break;
     case "TableReleased":
       view.locked = event.cause ? view.locked.filter((cause) => cause !== event.cause) : [];
+      if (view.round) round(view, { unnamed: view.round.unnamed.filter((cause) => view.locked.includes(cause)) });
       break;
     case "PieceFailed":
-      if (view.round) round(view, { skipped: [...view.round.skipped, ...(event.skipped ?? [])] });
+      if (view.round) {
+        const skipped = [...view.round.skipped, ...(event.skipped ?? [])];
+        const { unnamed } = view.round; // its last is of the same report, if that named this piece
+        round(view, { skipped, unnamed: unnamed.at(-1) === event.cause ? unnamed.slice(0, -1) : unnamed });
+      }
       for (const step of event.skipped ?? []) done(view, step, game);
       break;
     case "RoundStarted":
@@ -111,6 +116,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
         keys: [],
         result: null,
         skipped: event.skipped ?? [],
+        unnamed: [],
       };
       view.standing = {};
       for (const step of event.skipped ?? []) done(view, step, game);
@@ -203,8 +209,10 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       break;
     case "RoundContinued":
       round(view, { known: event.known });
+      unnamed(view, "interruption");
       break;
     case "IrregularityNoted":
+      unnamed(view, event.irregularity);
       if (view.shooter && event.player === view.shooter.player)
         shooter(view, { absent: event.irregularity === "walked-away" });
       break;
@@ -253,6 +261,11 @@ function closingTime(view: TableView): number {
 
 function round(view: TableView, changes: Partial<RoundView>): void {
   if (view.round) view.round = { ...view.round, ...changes };
+}
+
+/** Add an irregularity of which no piece of equipment is known; only staff see them. */
+function unnamed(view: TableView, cause: RoundView["unnamed"][number]): void {
+  if (view.round && view.float_amount !== null) round(view, { unnamed: [...view.round.unnamed, cause] });
 }
 
 function shooter(view: TableView, changes: Partial<NonNullable<TableView["shooter"]>>): void {

@@ -44,7 +44,9 @@ class SeatView(msgspec.Struct, frozen=True):
 class RoundView(msgspec.Struct, frozen=True):
     """The current round; `totals` are all players' chips by spot.
 
-    `skipped` are the steps that it leaves out; they count as done.
+    `skipped` are the steps that it leaves out; they count as done. `unnamed` are the
+    irregularities of which a report named no piece of equipment, for staff only: while they lock
+    the table, steps with such equipment may be left out.
     """
 
     number: int
@@ -55,6 +57,7 @@ class RoundView(msgspec.Struct, frozen=True):
     keys: list[int]
     result: tuple[int, int, int] | None
     skipped: list[StepName]
+    unnamed: list[IrregularityName]
 
 
 class ShooterView(msgspec.Struct, frozen=True):
@@ -177,7 +180,7 @@ def build_table_view(
         betting_since=house_table.betting_since,
         betting_closes=betting_closes(house_table),
         last_settled=state.last_settled.number if state.last_settled else 0,
-        round=_round_view(game, state.round) if state.round else None,
+        round=_round_view(game, state.round, is_staff) if state.round else None,
         standing=_nonzero(state.standing[1]) if state.standing else {},
         shooter=_shooter_view(state.shooter, is_staff, player) if state.shooter else None,
         owing={
@@ -216,9 +219,12 @@ def is_betting_open(state: TableState) -> bool:
     return "open-betting" in done and "close-betting" not in done
 
 
-def _round_view(game: Game, current: Round) -> RoundView:
+def _round_view(game: Game, current: Round, is_staff: bool) -> RoundView:
     done = [step for step in game.facts.procedure.order if step in current.done]
-    return build_view(RoundView, current, done=done, totals=_nonzero(current.totals))
+    unnamed = current.unnamed if is_staff else []
+    return build_view(
+        RoundView, current, done=done, totals=_nonzero(current.totals), unnamed=unnamed
+    )
 
 
 def _nonzero(totals: dict[str, int]) -> dict[str, int]:

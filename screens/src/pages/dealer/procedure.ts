@@ -30,10 +30,11 @@ export function nextStep(game: GameView, view: TableView, byDice = false): StepN
   return order.find((each, i) => !done.includes(each) && !(isOptional(game, view, each) && (byDice || i < passed)));
 }
 
-/** Whether a step may be left out: it is optional, or a malfunction of its equipment has locked the table. */
+/** Whether a step may be left out: it is optional, or equipment of it has failed, and the report names no piece. */
 export function isOptional(game: GameView, view: TableView, name: StepName): boolean {
   const step = game.conduct.procedure.steps[name];
-  const failed = view.locked.flatMap((cause) => game.conduct.irregularities[cause]?.pieces ?? []);
+  const causes = view.locked.filter((cause) => view.round?.unnamed.includes(cause));
+  const failed = causes.flatMap((cause) => game.conduct.irregularities[cause]?.pieces ?? []);
   return !!step?.optional || !!step?.equipment?.some((kind) => failed.includes(kind));
 }
 
