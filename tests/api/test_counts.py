@@ -209,6 +209,33 @@ async def test_count_is_not_signed_once_the_rack_has_changed(house: HouseApp, ki
     await agree(house, command | {"counted": {"5": 100, "25": 100, "100": 47}})
 
 
+async def test_opener_is_not_signed_once_the_table_was_open_in_between(house: HouseApp) -> None:
+    await set_up(house)
+    request = await house.request("supervisor", opening())
+    await agree(house, opening())
+    while_open = await house.approve("pit-manager", request)
+    assert problem_code(while_open) == "table/already-open"
+    left = RACK | {"100": 40}
+    await agree(house, {"type": "CloseTable", "counted": left})
+
+    late = await house.approve("pit-manager", request)
+
+    assert (late.status_code, problem_code(late)) == (409, "request/other-rack")
+    again = await house.request("supervisor", opening(rack=left, float_amount=VALUE - 1000))
+    assert (await house.approve("pit-manager", again)).status_code == 200
+
+
+async def test_opener_in_amounts_concerns_no_rack(house: HouseApp) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    amounts = opening()
+    del amounts["rack"]
+    request = await house.request("supervisor", amounts)
+    await agree(house, {"type": "CloseTable", "counted": RACK | {"100": 40}})
+    approved = await house.approve("pit-manager", request)
+    assert approved.status_code == 200, approved.text
+
+
 async def test_count_is_signed_once_also_if_the_approval_is_repeated(house: HouseApp) -> None:
     await open_with_player(house)
     request = await house.request("supervisor", SHORT)
