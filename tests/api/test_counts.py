@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.house_app import problem_code
 from threedice import load
+from threedice.account.commands import Deposit, OpenAccount
 from threedice.api.auth.audiences import event_for_player
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
@@ -245,6 +246,43 @@ async def test_count_is_signed_once_also_if_the_approval_is_repeated(house: Hous
     again = await house.approve("pit-manager", request)
 
     assert again.content == approved.content
+
+
+# --- refusals that players read -----------------------------------------------------------------
+
+
+async def fund(house: HouseApp, amount: int) -> None:
+    for command in (
+        OpenAccount(by="console", player=house.id("player"), currency="SGD"),
+        Deposit(by="console", player=house.id("player"), amount=amount),
+    ):
+        await house.handler.handle(command, account="console", key=type(command).__name__)
+
+
+@pytest.mark.parametrize(
+    ("amount", "counts"),
+    [(VALUE + 25, None), (2525, {"25": 101}), (1025, {"25": 41}), (505, {"5": 101})],
+)
+async def test_refused_purchase_tells_a_player_nothing_of_the_rack(
+    house: HouseApp, amount: int, counts: dict[str, int] | None
+) -> None:
+    await set_up(house)
+    await agree(house, opening(rack=RACK | {"25": 40}, float_amount=VALUE - 1500))
+    await fund(house, 10_000)
+    bought = {"type": "BuyIn", "player": house.id("player"), "amount": amount, "source": "account"}
+    refused = await house.send("player", bought | ({"counts": counts} if counts else {}))
+    assert (problem_code(refused), refused.json()["facts"]) == ("chips/rack", {"amount": amount})
+
+
+async def test_player_without_the_money_does_not_learn_what_the_float_can_sell(
+    house: HouseApp,
+) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    await fund(house, 100)
+    bought = {"type": "BuyIn", "player": house.id("player"), "source": "account"}
+    answers = [await house.send("player", bought | {"amount": each}) for each in (105, VALUE + 5)]
+    assert [problem_code(each) for each in answers] == ["cage/balance"] * 2
 
 
 # --- the rack of the house file -----------------------------------------------------------------
