@@ -248,6 +248,21 @@ async def test_count_is_signed_once_also_if_the_approval_is_repeated(house: Hous
     assert again.content == approved.content
 
 
+# --- texts of refusals --------------------------------------------------------------------------
+
+
+async def test_refusal_that_begins_with_a_name_leaves_it_as_it_is(house: HouseApp) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    repaid = {"type": "RepayDebt", "player": "ann", "amount": 5, "source": "cash"}
+    refused = await house.send("dealer", repaid)
+    assert refused.json()["detail"] == "ann owes 0; 5 cannot be repaid"
+    await agree(house, {"type": "CloseTable", "counted": RACK})
+    drop = {"type": "CountDrop", "closing": 1, "notes": {"fifty": 1}}
+    unknown = await house.approve("pit-manager", await house.request("supervisor", drop))
+    assert unknown.json()["detail"].startswith("fifty is no value")
+
+
 # --- refusals that players read -----------------------------------------------------------------
 
 
