@@ -263,6 +263,14 @@ async def test_refusal_that_begins_with_a_name_leaves_it_as_it_is(house: HouseAp
     assert unknown.json()["detail"].startswith("fifty is no value")
 
 
+async def test_change_that_no_fill_makes_possible_advises_another_amount(house: HouseApp) -> None:
+    player = await open_with_player(house)
+    change = {"type": "ChangeChips", "player": player, "amount": 50, "into": 5}
+    refused = await house.send("dealer", change)
+    assert problem_code(refused) == "chips/change"
+    assert "choose another amount, or ask for a fill" in refused.json()["detail"]
+
+
 # --- refusals that players read -----------------------------------------------------------------
 
 
