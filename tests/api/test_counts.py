@@ -263,6 +263,13 @@ async def test_refusal_that_begins_with_a_name_leaves_it_as_it_is(house: HouseAp
     assert unknown.json()["detail"].startswith("fifty is no value")
 
 
+async def test_wrong_word_is_named_with_its_field(house: HouseApp) -> None:
+    player = await open_with_player(house)
+    taken = {"type": "CashOut", "player": player, "amount": 5, "to": "account"}
+    refused = await house.send("dealer", taken)
+    assert refused.json()["detail"] == "`to` must be outside here, not account"
+
+
 async def test_change_that_no_fill_makes_possible_advises_another_amount(house: HouseApp) -> None:
     player = await open_with_player(house)
     change = {"type": "ChangeChips", "player": player, "amount": 50, "into": 5}
