@@ -103,8 +103,9 @@ SINGAPORE = 'game = "sg-rws-tai-sai-v6/a"\nreadings = { pro-rata = "absorb" }'
         (SINGAPORE, "float = 50_500", "{ 500 = 100 }", "50500 is not the value of `rack`, 50000"),
         (SINGAPORE, "", "{ 500 = -1 }", "tables.pit-1.rack"),
         (SINGAPORE, "", "{ 500 = 1.5 }", "tables.pit-1.rack"),
-        (NEW_ZEALAND, "", "{ red = 5, Red = 5 }", "'Red' names no colour, or looks like"),
+        (NEW_ZEALAND, "", "{ red = 5, Red = 5 }", "'Red' names no colour, has a space"),
         (NEW_ZEALAND, "", '{ " " = 5 }', "' ' names no colour"),
+        (NEW_ZEALAND, "", '{ " red" = 5 }', "' red' names no colour, has a space too many"),
         (SINGAPORE, "", "{}", "neither a `float` nor a `rack`"),
         (NEW_ZEALAND, "dealt_by_house = {}", "{ 500 = 100 }", "the house deals this table"),
     ],
@@ -146,6 +147,11 @@ def test_house_file_can_only_lower_an_amount(
         load_text(tmp_path, HOUSE_FILE + f"\n[authority]\n{field.name} = {most + 1}\n")
     assert f"authority.{field.name}" in str(refused.value)
     assert str(most) in str(refused.value)
+
+
+def test_tolerance_below_zero_is_reported_with_its_key(tmp_path: Path) -> None:
+    with pytest.raises(RulebookError, match=r"counts\.tolerance"):
+        load_text(tmp_path, HOUSE_FILE + "\n[counts]\ntolerance = -1\n")
 
 
 def test_house_file_without_tables_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.house_app import problem_code
 from threedice import load
+from threedice.account.commands import Deposit, OpenAccount
 from threedice.api.auth.audiences import event_for_player
 from threedice.house.commands import EstablishTable
 from threedice.house.events import Timing
@@ -209,6 +210,33 @@ async def test_count_is_not_signed_once_the_rack_has_changed(house: HouseApp, ki
     await agree(house, command | {"counted": {"5": 100, "25": 100, "100": 47}})
 
 
+async def test_opener_is_not_signed_once_the_table_was_open_in_between(house: HouseApp) -> None:
+    await set_up(house)
+    request = await house.request("supervisor", opening())
+    await agree(house, opening())
+    while_open = await house.approve("pit-manager", request)
+    assert problem_code(while_open) == "table/already-open"
+    left = RACK | {"100": 40}
+    await agree(house, {"type": "CloseTable", "counted": left})
+
+    late = await house.approve("pit-manager", request)
+
+    assert (late.status_code, problem_code(late)) == (409, "request/other-rack")
+    again = await house.request("supervisor", opening(rack=left, float_amount=VALUE - 1000))
+    assert (await house.approve("pit-manager", again)).status_code == 200
+
+
+async def test_opener_in_amounts_concerns_no_rack(house: HouseApp) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    amounts = opening()
+    del amounts["rack"]
+    request = await house.request("supervisor", amounts)
+    await agree(house, {"type": "CloseTable", "counted": RACK | {"100": 40}})
+    approved = await house.approve("pit-manager", request)
+    assert approved.status_code == 200, approved.text
+
+
 async def test_count_is_signed_once_also_if_the_approval_is_repeated(house: HouseApp) -> None:
     await open_with_player(house)
     request = await house.request("supervisor", SHORT)
@@ -218,6 +246,73 @@ async def test_count_is_signed_once_also_if_the_approval_is_repeated(house: Hous
     again = await house.approve("pit-manager", request)
 
     assert again.content == approved.content
+
+
+# --- texts of refusals --------------------------------------------------------------------------
+
+
+async def test_refusal_that_begins_with_a_name_leaves_it_as_it_is(house: HouseApp) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    repaid = {"type": "RepayDebt", "player": "ann", "amount": 5, "source": "cash"}
+    refused = await house.send("dealer", repaid)
+    assert refused.json()["detail"] == "ann owes 0; 5 cannot be repaid"
+    await agree(house, {"type": "CloseTable", "counted": RACK})
+    drop = {"type": "CountDrop", "closing": 1, "notes": {"fifty": 1}}
+    unknown = await house.approve("pit-manager", await house.request("supervisor", drop))
+    assert unknown.json()["detail"].startswith("fifty is no value")
+
+
+async def test_wrong_word_is_named_with_its_field(house: HouseApp) -> None:
+    player = await open_with_player(house)
+    taken = {"type": "CashOut", "player": player, "amount": 5, "to": "account"}
+    refused = await house.send("dealer", taken)
+    assert refused.json()["detail"] == "`to` must be outside here, not account"
+
+
+async def test_change_that_no_fill_makes_possible_advises_another_amount(house: HouseApp) -> None:
+    player = await open_with_player(house)
+    change = {"type": "ChangeChips", "player": player, "amount": 50, "into": 5}
+    refused = await house.send("dealer", change)
+    assert problem_code(refused) == "chips/change"
+    assert "choose another amount, or ask for a fill" in refused.json()["detail"]
+
+
+# --- refusals that players read -----------------------------------------------------------------
+
+
+async def fund(house: HouseApp, amount: int) -> None:
+    for command in (
+        OpenAccount(by="console", player=house.id("player"), currency="SGD"),
+        Deposit(by="console", player=house.id("player"), amount=amount),
+    ):
+        await house.handler.handle(command, account="console", key=type(command).__name__)
+
+
+@pytest.mark.parametrize(
+    ("amount", "counts"),
+    [(VALUE + 25, None), (2525, {"25": 101}), (1025, {"25": 41}), (505, {"5": 101})],
+)
+async def test_refused_purchase_tells_a_player_nothing_of_the_rack(
+    house: HouseApp, amount: int, counts: dict[str, int] | None
+) -> None:
+    await set_up(house)
+    await agree(house, opening(rack=RACK | {"25": 40}, float_amount=VALUE - 1500))
+    await fund(house, 10_000)
+    bought = {"type": "BuyIn", "player": house.id("player"), "amount": amount, "source": "account"}
+    refused = await house.send("player", bought | ({"counts": counts} if counts else {}))
+    assert (problem_code(refused), refused.json()["facts"]) == ("chips/rack", {"amount": amount})
+
+
+async def test_player_without_the_money_does_not_learn_what_the_float_can_sell(
+    house: HouseApp,
+) -> None:
+    await set_up(house)
+    await agree(house, opening())
+    await fund(house, 100)
+    bought = {"type": "BuyIn", "player": house.id("player"), "source": "account"}
+    answers = [await house.send("player", bought | {"amount": each}) for each in (105, VALUE + 5)]
+    assert [problem_code(each) for each in answers] == ["cage/balance"] * 2
 
 
 # --- the rack of the house file -----------------------------------------------------------------

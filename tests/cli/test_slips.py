@@ -66,6 +66,22 @@ def test_slips_that_do_not_exist_and_pages_of_all_slips_are_refused(
     missing = run("slips", "one", *database, "--slip", "7")
     unnamed = run("slips", "one", *database, "--html", str(tmp_path / "all.html"))
 
-    assert none.out == "there are no slips; the table deals in amounts\n"
-    assert (missing.code, missing.err) == (2, "threedice: table one has no slip 7\n")
+    assert none.out == "there are no slips; the table has not dealt in chips\n"
+    assert (missing.code, missing.err) == (2, "threedice: table one has no slip 7; it has none\n")
     assert unnamed.err == "threedice: a page shows one slip; name it with --slip\n"
+
+
+@pytest.mark.usefixtures("house")
+def test_wrong_number_of_a_slip_and_two_formats_at_once_are_refused(
+    run: Run, database: Option, tmp_path: Path
+) -> None:
+    asyncio.run(count_chips(database[1]))
+    page = str(tmp_path / "slip.html")
+
+    missing = run("slips", "three", *database, "--slip", "4")
+    both = run("slips", "three", *database, "--slip", "3", "--json", "--html", page)
+
+    assert missing.err == "threedice: table three has no slip 4; its slips are 1 to 3\n"
+    assert (both.code, both.err) == (
+        2, "threedice: --json and --html exclude each other; choose one\n"
+    )  # fmt: skip

@@ -126,7 +126,7 @@ def test_a_fill_or_a_credit_of_no_chips_has_no_slip() -> None:
 
 LOOKS_LIKE_RED = "r\N{CYRILLIC SMALL LETTER IE}d"
 OTHER_DIGITS = ("\N{FULLWIDTH DIGIT FIVE}", "\N{ARABIC-INDIC DIGIT FIVE}")
-NO_COLOURS = (LOOKS_LIKE_RED, "Red", " red", " ", "-5", *OTHER_DIGITS, "IOO")
+NO_COLOURS = (LOOKS_LIKE_RED, "Red", " red", " ", "-5", *OTHER_DIGITS, "IOO", " blue", "b  lue")
 """Names that look like a colour or a value chip of the table, or that name no colour."""
 
 
@@ -137,6 +137,14 @@ def test_a_count_with_a_name_that_looks_like_another_chip_is_refused(name: str) 
     for command in (count({**RACK, name: 30}), close({**RACK, "red": 30, name: 1}), fill):
         refusal = refusal_of(table, command)
         assert (refusal.code, refusal.facts["chip"]) == ("chips/unknown", name)
+
+
+def test_a_chip_that_an_older_log_names_with_a_space_is_still_counted() -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    assert table.state.holders is not None
+    table.state.holders["float"][" blue"] = 5
+    table.send(count({**RACK, "red": 30, " blue": 5}))
+    assert table.held("float")[" blue"] == 5
 
 
 @pytest.mark.parametrize("name", NO_COLOURS)

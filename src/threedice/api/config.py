@@ -181,7 +181,9 @@ def _check_rack(table: TableConfig, game: Game) -> None:
             )
     unclear = find_unclear_colour(table.rack, known)
     if unclear is not None:
-        raise InvalidInput(f"`rack`: {unclear!r} names no colour, or looks like another chip")
+        raise InvalidInput(
+            f"`rack`: {unclear!r} names no colour, has a space too many, or looks like another chip"
+        )
     if table.float not in (None, table.float_amount):
         raise InvalidInput(
             f"the float {table.float} is not the value of `rack`, {table.float_amount}; "

@@ -16,7 +16,7 @@ from threedice.cli.arguments import (
     option,
 )
 from threedice.cli.log import open_log, require_table
-from threedice.cli.output import print_json, print_line, print_table, write_page
+from threedice.cli.output import choose_format, print_json, print_line, print_table, write_page
 from threedice.errors import InvalidInput
 from threedice.money import format_currency
 from threedice.pages.slip import (
@@ -44,6 +44,7 @@ def show_slips(
     from threedice.house.reports.counts import read_counts
     from threedice.house.stream_state import GameRegistry
 
+    output_format = choose_format(csv=False, as_json=as_json, html=html)
     check_page_file(html)
     if html and number is None:
         raise InvalidInput("a page shows one slip; name it with --slip")
@@ -52,12 +53,14 @@ def show_slips(
         ledger = read_counts(store, table)
         slips = [slip for slip in ledger.slips if number in (None, slip.slip)]
         if not slips and number is not None:
-            raise InvalidInput(f"table {table} has no slip {number}")
+            last = len(ledger.slips)
+            known = f"its slips are 1 to {last}" if last else "it has none"
+            raise InvalidInput(f"table {table} has no slip {number}; {known}")
         if html:
             game = GameRegistry(store).load_pinned(ledger.game_hash)
             write_page(html, slip_page(game, table, ledger.currency, slips[0]))
             return
-    if as_json:
+    if output_format == "json":
         print_json(msgspec.to_builtins(slips))
     elif number is not None:
         (slip,) = slips
@@ -79,4 +82,4 @@ def show_slips(
         columns = ("slip", "kind", "value", "variance", "by", "approved by")
         print_table(columns, rows, right=(2, 3))
     else:
-        print_line("there are no slips; the table deals in amounts")
+        print_line("there are no slips; the table has not dealt in chips")

@@ -21,7 +21,7 @@ from threedice.rulebook import Game
 from threedice.rulebook import load as load_game
 from threedice.rulebook.conduct import TableRole
 from threedice.table.chip_counts.counts import without_zeros
-from threedice.table.commands import Report
+from threedice.table.commands import OpenTable, Report
 from threedice.table.irregularities import round_in_question
 from threedice.table.rules import approver_roles
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from threedice.account import PlayerAccount
     from threedice.facts import CommandFacts
     from threedice.table.chip_counts.counts import ChipCounts
-    from threedice.table.commands import OpenTable
 
 AUTHORITY_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "door/second-person": "this needs the approval of a second person ({allowed}); open a request",
@@ -241,7 +240,12 @@ def round_concerned(command: Any, game: Game | None, state: HouseTable) -> int |
 
 
 def rack_concerned(command: Any, state: HouseTable) -> ChipCounts | None:
-    """Return the chips of the rack that a command counts, None if it counts none."""
+    """Return the chips of the rack that a command counts, None if it counts none.
+
+    An opener counts the rack of the last closer.
+    """
+    if isinstance(command, OpenTable):
+        return None if command.rack is msgspec.UNSET else state.table.last_closer
     holders = state.table.holders
     if not command.facts.counts_rack or holders is None:
         return None

@@ -122,10 +122,9 @@ def decide_at_table(
         raise _refuse("floor/other-table", table=table, other=command.table)
     if isinstance(command, table_commands.OpenTable) and house_table.dealt_by_house:
         require_no_counts(command.rack)
-    decision: Decision = [decide_table(game, house_table.table, command)]
-    if account is not None:
-        decision.append(_decide_transfer(table, house_table, command, account, sender))
-    return decision
+    if account is None:
+        return [decide_table(game, house_table.table, command)]
+    return _decide_with_account(table, game, house_table, command, account, sender)
 
 
 def _refuse_dealer_command(game: Game, house_table: HouseTable, command: Any) -> None:
@@ -154,9 +153,21 @@ def _refuse_dealer_command(game: Game, house_table: HouseTable, command: Any) ->
         raise _refuse("floor/dealt-by-house", step=tag_of(command))
 
 
-def _decide_transfer(
-    table: str, house_table: HouseTable, command: Any, account: PlayerAccount, sender: str
-) -> tuple[AnyStreamEvent, ...]:
+def _decide_with_account(
+    table: str,
+    game: Game,
+    house_table: HouseTable,
+    command: Any,
+    account: PlayerAccount,
+    sender: str,
+) -> Decision:
+    """Decide a buy-in from a player's account, or a cash-out to it, on both streams.
+
+    At an open table the account decides first, so that nobody without the money learns what the
+    float can sell.
+    """
+    if not house_table.table.open:
+        decide_table(game, house_table.table, command)  # refuses, and says why
     command_type = SendToTable if isinstance(command, table_commands.BuyIn) else ReceiveFromTable
     transfer = command_type(
         by=sender,
@@ -165,7 +176,8 @@ def _decide_transfer(
         currency=house_table.table.currency,
         amount=command.amount,
     )
-    return decide_account(account, transfer)
+    transferred = decide_account(account, transfer)
+    return [decide_table(game, house_table.table, command), transferred]
 
 
 def _decide_acknowledgement(

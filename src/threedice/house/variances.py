@@ -7,7 +7,7 @@ person acknowledges a variance in the table's own stream.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
@@ -31,7 +31,7 @@ class CountPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always over it. `tell` are the roles that are informed.
     """
 
-    tolerance: int = 0
+    tolerance: Annotated[int, msgspec.Meta(ge=0)] = 0
     tell: tuple[InformedRole, ...] = ("pit-manager", "shift-manager")
 
     def __post_init__(self) -> None:

@@ -44,6 +44,8 @@ def buy_in(game: Game, state: TableState, command: commands.BuyIn) -> list[AnyEv
     if state.holders is None:
         require_no_counts(command.counts)
     if command.amount > state.float_amount:
+        if command.source == "account":  # the player reads it, and does not see the float
+            raise refuse("chips/rack", amount=command.amount)
         raise refuse("float/short", short=command.amount - state.float_amount)
     by, second = _two_people(game, command)
     player, amount, source = command.player, command.amount, command.source

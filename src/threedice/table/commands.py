@@ -97,6 +97,7 @@ class OpenTable(TableCommand, frozen=True, kw_only=True, tag="OpenTable"):
         second_person="approved_by",
         alone="approved-terms",
         while_closed=True,
+        counts_rack=True,
         house_fields=("issued",),
     )
     table: ShortText

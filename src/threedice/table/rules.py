@@ -418,7 +418,7 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "chips/lacking": "there are {held} chips of {chip} there, not {count}; choose other chips",
     "chips/rack": "the rack cannot make {amount} in chips; ask for a fill",
     "chips/change": "{amount} cannot be made from these chips, and the rack has no change for "
-    "them; ask for a fill",
+    "them; choose another amount, or ask for a fill",
     "chips/colours-out": "these players hold chips in their colours: {players}; colour them up",
     "count/no-drop": "there is no drop of closing {closing} to count; waiting: {waiting}",
     "count/note": "{note} is no value of a note or coin; give values in minor units",

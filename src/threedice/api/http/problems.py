@@ -264,9 +264,15 @@ def _detail(error: BaseException, code: str, facts: dict[str, Any], language: La
     """
     if language == "en" and isinstance(error, IdentityError):
         return _capitalise(str(error))
-    text = TEXTS[language][code].format_map(defaultdict(str, facts))
+    template = TEXTS[language][code]
+    text = template.format_map(defaultdict(str, facts))
     clauses = ", ".join(error.clause) if isinstance(error, Refusal) else ""
-    return _capitalise(f"{text} ({clauses})" if clauses else text)
+    text = f"{text} ({clauses})" if clauses else text
+    return text if template.startswith(_NAMES) else _capitalise(text)
+
+
+_NAMES: Final = ("{player}", "{person}", "{colour}", "{note}", "{piece}")
+"""Placeholders of ids and of names that people gave; another letter case names another thing."""
 
 
 def _capitalise(text: str) -> str:

@@ -48,6 +48,9 @@ def is_colour(name: str) -> bool:
 def find_unclear_colour(names: Iterable[str], known: Iterable[str]) -> str | None:
     """Return the first name that names no colour, or that looks like another one or a known chip.
 
+    A name with a space too many could not be told from the one without it later, so it is unclear
+    too, unless it is that of a known chip.
+
     >>> find_unclear_colour(["red", "5", "Green", "green"], ["5", "red"])
     'green'
     """
@@ -57,15 +60,22 @@ def find_unclear_colour(names: Iterable[str], known: Iterable[str]) -> str | Non
             name
             for name in names
             if not is_value_chip(name)
-            and (not is_colour(name) or seen.setdefault(_appearance(name), name) != name)
+            and (
+                not is_colour(name)
+                or seen.setdefault(_appearance(name), _without_spare_spaces(name)) != name
+            )
         ),
         None,
     )
 
 
+def _without_spare_spaces(name: str) -> str:
+    return " ".join(name.split())
+
+
 def _appearance(name: str) -> str:
     """Return a form that is equal for names that look alike; spaces are hard to see."""
-    return skeleton(" ".join(name.split()))
+    return skeleton(_without_spare_spaces(name))
 
 
 class ChipValues(dict[str, int]):

@@ -345,6 +345,11 @@ class ChipPlan:
         """Return the chips that a player buys: as asked for, else of their colour, else fewest."""
         player, stack = event.player, stack_account(event.player)
         if requested:
+            racked = self.held("float")
+            if event.source == "account" and any(
+                count > racked.get(name, 0) for name, count in requested.items()
+            ):  # the player reads it, and does not see the rack
+                raise refuse("chips/rack", amount=event.amount)
             return self._move_requested("float", stack, player, requested)
         counts = self._colour_chips(player, event.amount) or self._from_rack(player, event.amount)
         return self._move("float", stack, player, counts)
