@@ -137,8 +137,3 @@ def test_tolerance_counts_each_chip_and_a_missing_coloured_chip_is_over_it(
     chips: dict[str, int], value: int, over: bool
 ) -> None:
     assert CountPolicy(tolerance=25).is_exceeded(chips, value) is over
-
-
-def test_tolerance_is_not_negative() -> None:
-    with pytest.raises(InvalidInput, match="below zero"):
-        CountPolicy(tolerance=-1)

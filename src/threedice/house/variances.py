@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
-from threedice.errors import InvalidInput
 from threedice.table.chip_counts.counts import differences, face_value
 from threedice.table.events import CountKind, DropCounted, RackCounted
 
@@ -33,10 +32,6 @@ class CountPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     tolerance: Annotated[int, msgspec.Meta(ge=0)] = 0
     tell: tuple[InformedRole, ...] = ("pit-manager", "shift-manager")
-
-    def __post_init__(self) -> None:
-        if self.tolerance < 0:
-            raise InvalidInput(f"a tolerance of {self.tolerance} is below zero; give 0 or more")
 
     def is_exceeded(self, chips: Mapping[str, int], value: int) -> bool:
         """Return whether a variance by chip, and its value, exceed the tolerance."""
