@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.house.house_driver import SUPERVISOR, People
-from threedice.errors import InvalidInput, Refusal
+from threedice.errors import Refusal
 from threedice.house import CommandHandler
 from threedice.house.commands import AcknowledgeVariance
 from threedice.house.stream_state import FOLDS, encode_state
