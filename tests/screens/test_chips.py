@@ -110,6 +110,7 @@ def test_table_opens_with_a_rack_that_two_people_count(house: House, new_user: N
     page.get_by_text("By denomination, as the log has it").click()
     row = page.get_by_test_id("rack").locator("tr[data-chip='2500']")
     expect(row).to_have_attribute("data-count", "400")
+    expect(page.get_by_test_id("rack").locator("tr[data-chip='100']")).to_contain_text("1,000")
     assert house.get("/api/tables/opened/rack")["rack"] == RACK
     expect(page.get_by_test_id("slip-1")).to_contain_text("Opener")
     assert not accessibility_violations(page)
@@ -227,6 +228,8 @@ def test_shift_count_shows_a_missing_chip_at_its_denomination(
     period = page.get_by_test_id("period-missing2")
     expect(period.get_by_test_id("win-by-count")).to_have_text("-25.00")
     expect(period.get_by_test_id("win-by-log")).to_have_text("0.00")
+    expect(period.get_by_role("rowheader").first).to_have_text("Missing")
+    expect(period.get_by_role("cell").last).to_have_text("−1 × 25")
 
 
 def test_closer_closes_the_table_and_lists_no_variance(house: House, new_user: NewUser) -> None:
