@@ -128,6 +128,7 @@ def test_locked_screen_opens_only_with_the_password(house: House, new_user: NewU
     page.get_by_role("button", name="Lock this screen").click()
     standing = page.get_by_test_id("standing")
     expect(standing).to_have_attribute("data-standing", "locked")
+    expect(standing.get_by_label("Password")).to_be_focused()
     assert not accessibility_violations(page)
     standing.get_by_label("Password").fill("not this one")
     standing.get_by_role("button", name="Unlock").click()
