@@ -158,7 +158,7 @@ def test_dealer_page_opens_a_table_with_the_exceptions_of_the_house_file(
 @pytest.mark.parametrize(
     ("path", "shown"),
     [
-        ("/deal/planned-late", "Between rounds"),
+        ("/deal/planned-late", "Closed"),
         ("/pit/planned-late?view=running", "Open the table"),
     ],
 )
