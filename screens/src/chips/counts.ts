@@ -4,7 +4,7 @@
 import { short } from "../lib/money.ts";
 import { number } from "../lib/numbers.ts";
 import { faceValue } from "../table/chips.ts";
-import { t, textOr } from "../texts/texts.ts";
+import { listed, t, textOr } from "../texts/texts.ts";
 
 export type Counts = Readonly<Record<string, number>>;
 
@@ -38,16 +38,16 @@ export const chipName = (chip: string, currency: string): string =>
   isValueChip(chip) ? short(Number(chip), currency) : textOr(`dealer.colour.${chip}`, chip);
 
 /** Describe counts in one line: "4 × 25, 10 × red". */
-export const countsText = (counts: Counts, currency: string): string => listed(counts, currency, number);
+export const countsText = (counts: Counts, currency: string): string => inLine(counts, currency, number);
 
 /** Describe differences between counts in one line: "−1 × 25, +2 × 1". */
-export const variancesText = (variances: Counts, currency: string): string => listed(variances, currency, signed);
+export const variancesText = (variances: Counts, currency: string): string => inLine(variances, currency, signed);
 
-function listed(counts: Counts, currency: string, written: (count: number) => string): string {
+function inLine(counts: Counts, currency: string, written: (count: number) => string): string {
   const parts = inRackOrder(Object.keys(counts))
     .filter((chip) => counts[chip])
     .map((chip) => t("dealer.payments.chip", { count: written(counts[chip]!), chip: chipName(chip, currency) }));
-  return parts.join(", ") || t("chips.none");
+  return listed(parts) || t("chips.none");
 }
 
 /** Write a difference between counts with its sign. */
