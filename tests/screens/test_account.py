@@ -118,6 +118,9 @@ def test_printed_statement_has_only_the_statement_and_times_have_24_hours(
     for hidden in (page.locator("input"), page.locator("header"), page.get_by_test_id("sessions")):
         for each in hidden.all():
             expect(each).to_be_hidden()
+    box = page.get_by_test_id("ledger").first.bounding_box()
+    assert box
+    assert box["x"] < 40, "an empty column is printed beside the statement"
     times = page.locator("[data-account=house] .when").all_inner_texts()
     assert times
     assert all(re.fullmatch(r"\d{1,2} \w{3,4} \d{4}, \d\d:\d\d:\d\d", each) for each in times)
@@ -128,6 +131,7 @@ def test_locked_screen_opens_only_with_the_password(house: House, new_user: NewU
     page.get_by_role("button", name="Lock this screen").click()
     standing = page.get_by_test_id("standing")
     expect(standing).to_have_attribute("data-standing", "locked")
+    expect(standing.get_by_label("Password")).to_be_focused()
     assert not accessibility_violations(page)
     standing.get_by_label("Password").fill("not this one")
     standing.get_by_role("button", name="Unlock").click()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHIP_TABLES = (
     "opened", "filled", "paid", "missing", "closed", "dropped", "asked", "mixed", "reported",
-    "colour",
+    "colour", "both",
 )  # fmt: skip
 GAMES = dict.fromkeys(CHIP_TABLES, "nz-tai-sai-2008/1") | {"amounts": "sg-rws-tai-sai-v6/a"}
 """A table for each test; one of them deals in amounts."""
@@ -110,6 +110,7 @@ def test_table_opens_with_a_rack_that_two_people_count(house: House, new_user: N
     page.get_by_text("By denomination, as the log has it").click()
     row = page.get_by_test_id("rack").locator("tr[data-chip='2500']")
     expect(row).to_have_attribute("data-count", "400")
+    expect(page.get_by_test_id("rack").locator("tr[data-chip='100']")).to_contain_text("1,000")
     assert house.get("/api/tables/opened/rack")["rack"] == RACK
     expect(page.get_by_test_id("slip-1")).to_contain_text("Opener")
     assert not accessibility_violations(page)
@@ -157,7 +158,7 @@ def test_dealer_page_opens_a_table_with_the_exceptions_of_the_house_file(
 @pytest.mark.parametrize(
     ("path", "shown"),
     [
-        ("/deal/planned-late", "Between rounds"),
+        ("/deal/planned-late", "Closed"),
         ("/pit/planned-late?view=running", "Open the table"),
     ],
 )
@@ -227,6 +228,8 @@ def test_shift_count_shows_a_missing_chip_at_its_denomination(
     period = page.get_by_test_id("period-missing2")
     expect(period.get_by_test_id("win-by-count")).to_have_text("-25.00")
     expect(period.get_by_test_id("win-by-log")).to_have_text("0.00")
+    expect(period.get_by_role("rowheader").first).to_have_text("Missing")
+    expect(period.get_by_role("cell").last).to_have_text("−1 × 25")
 
 
 def test_closer_closes_the_table_and_lists_no_variance(house: House, new_user: NewUser) -> None:
@@ -302,6 +305,27 @@ def test_variance_stays_on_every_page_of_a_manager_until_it_is_acknowledged(
     expect(notice).to_be_visible()
     notice.get_by_role("link", name="Show the slip").click()
     expect(variance_of(other, "2500")).to_have_attribute("data-variance", "-1")
+
+
+def test_header_has_one_line_when_requests_and_variances_wait(
+    house: House, new_user: NewUser
+) -> None:
+    count_short(house, "both", _2500=399)
+    command = {"type": "SetLimits", "limits": house.get("/api/tables/both")["limits"]}
+    asked = {"command": command, "reason": "a quiet night"}
+    request = house.client("supervisor").post("/api/tables/both/requests", json=asked)
+    assert request.is_success, request.text
+    for size in ("desk", "tablet", "phone"):
+        page = new_user(house, size).sign_in("pit-manager", "/odds")
+        expect(page.get_by_test_id("variance-badge")).to_be_visible()
+        expect(page.get_by_test_id("request-badge")).to_be_visible()
+        header = page.locator("header").bounding_box()
+        assert header
+        assert header["height"] < 70, size
+        assert page.locator("header .name svg").evaluate("svg => svg.clientWidth") == 28
+        assert not is_wider_than_screen(page)
+    request_path = f"/api/requests/{request.json()['id']}/decline"
+    house.client("pit-manager").post(request_path, json={"note": ""}).raise_for_status()
 
 
 def test_badge_of_variances_goes_with_the_last_one(house: House, new_user: NewUser) -> None:

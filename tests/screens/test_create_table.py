@@ -58,6 +58,7 @@ def test_pit_manager_creates_a_new_zealand_table_and_a_dealer_deals_its_first_ro
     page = new_user(house).sign_in("pit-manager", "/pit")
     page.get_by_role("link", name="New table").click()
     expect(page.get_by_role("radio").first).to_be_focused()
+    expect(page.get_by_role("radiogroup").first).to_contain_text("New Zealand · Version 2008")
     fill_in(page, "nz-new", "Tai-Sai (New Zealand), standard layout")
     page.get_by_label("Serial number: Tumbler").fill("T-17")
     page.get_by_label("Set up without: Results display").check()

@@ -170,7 +170,7 @@ def test_rebet_pressed_twice_places_the_last_bets_once(house: House, new_user: N
     ("key", "opener", "field"),
     [
         ("w", "New player…", "Name or card number"),
-        ("h", "Chips: Seat 1", "Amount"),
+        ("h", "Chips: Seat 1", "Amount (SGD)"),
         ("m", "Table…", "Reason"),
         ("q", "Equipment…", ""),
     ],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import format_amount
+from tests.screens.browser import format_amount, is_wider_than_screen
 from tests.screens.house import GAMES
 
 if TYPE_CHECKING:
@@ -73,6 +73,18 @@ def test_odds_sheet_prints_on_two_pages_of_a4(game: str, house: House, new_user:
 
     sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert [(round(float(width)), round(float(height))) for width, height in sizes] == [A4, A4]
+
+
+def test_phone_shows_every_part_of_a_game_and_edges_in_one_line(
+    house: House, new_user: NewUser
+) -> None:
+    page = new_user(house, "phone", "zh-Hant").sign_in("player", "/odds/triple-dice/mat?view=sheet")
+    edges = page.locator("[data-box] .edge")
+    expect(edges.first).to_be_visible()
+    for link in page.locator("main nav a").all():
+        expect(link).to_be_in_viewport(ratio=1)
+    assert edges.evaluate_all("all => Math.max(...all.map((each) => each.clientHeight))") < 30
+    assert not is_wider_than_screen(page)
 
 
 def test_odds_sheet_is_sorted_and_filtered(house: House, new_user: NewUser) -> None:

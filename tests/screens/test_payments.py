@@ -76,6 +76,9 @@ def test_layout_is_whole_while_the_winners_are_paid(house: House, new_user: NewU
     page = new_user(house).sign_in("dealer", "/deal/whole")
     expect(page.get_by_test_id("pay-area")).to_be_visible()
     expect(page.locator(".layout [data-felt-view]")).to_be_in_viewport(ratio=1)
+    lines = page.get_by_test_id("pay").locator("li[data-spot] .name")
+    assert len(lines.all()) == 3
+    assert lines.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
 
 
 def test_area_key_waits_until_the_list_has_followed_the_last_payment(

@@ -46,7 +46,7 @@ def seat_guest(page: Page, number: int) -> None:
 
 
 def buy_in(page: Page) -> None:
-    expect(page.get_by_label("Amount")).to_be_focused()
+    expect(page.get_by_label("Amount (SGD)")).to_be_focused()
     page.keyboard.type("250")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def test_user_signs_in_with_name_and_password(house: House, new_user: NewUser) -> None:
     page = new_user(house).page
     page.goto("/")
-    page.get_by_label("Name").fill("player")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("player")
     page.get_by_label("Password").fill("not this one")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert").filter(has_text="do not go together")).to_be_visible()

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { chipsOfRack, countsOf, countsText, inRackOrder, parseCounts, signed, typedCounts } from "./counts.ts";
+import {
+  chipsOfRack,
+  countsOf,
+  countsText,
+  inRackOrder,
+  parseCounts,
+  signed,
+  typedCounts,
+  variancesText,
+} from "./counts.ts";
 
 test("value chips are listed from the largest down, then coloured chips", () => {
   expect(inRackOrder(["red", "100", "2500", "blue", "500"])).toEqual(["2500", "500", "100", "blue", "red"]);
@@ -30,12 +39,18 @@ test("counts that were typed before can be edited again", () => {
 
 test("counts are described from the largest chip down", () => {
   expect(countsText({ "100": 2, red: 20, "2500": 4 }, "SGD")).toBe("4 × 25, 2 × 1, 20 × red");
+  expect(countsText({ "100": 1000 }, "SGD")).toBe("1,000 × 1");
+});
+
+test("differences have their signs in a line", () => {
+  expect(variancesText({ "100": 2, "2500": -1, "500": 0 }, "SGD")).toBe("−1 × 25, +2 × 1");
 });
 
 test.each([
   [3, "+3"],
   [0, "0"],
   [-3, "−3"],
+  [-1200, "−1,200"],
 ])("a difference of %i is written %s", (count, text) => {
   expect(signed(count)).toBe(text);
 });

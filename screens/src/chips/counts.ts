@@ -2,8 +2,9 @@
 // by its colour. Pure.
 
 import { short } from "../lib/money.ts";
+import { number } from "../lib/numbers.ts";
 import { faceValue } from "../table/chips.ts";
-import { t, textOr } from "../texts/texts.ts";
+import { listed, t, textOr } from "../texts/texts.ts";
 
 export type Counts = Readonly<Record<string, number>>;
 
@@ -37,15 +38,21 @@ export const chipName = (chip: string, currency: string): string =>
   isValueChip(chip) ? short(Number(chip), currency) : textOr(`dealer.colour.${chip}`, chip);
 
 /** Describe counts in one line: "4 × 25, 10 × red". */
-export function countsText(counts: Counts, currency: string): string {
+export const countsText = (counts: Counts, currency: string): string => inLine(counts, currency, number);
+
+/** Describe differences between counts in one line: "−1 × 25, +2 × 1". */
+export const variancesText = (variances: Counts, currency: string): string => inLine(variances, currency, signed);
+
+function inLine(counts: Counts, currency: string, written: (count: number) => string): string {
   const parts = inRackOrder(Object.keys(counts))
     .filter((chip) => counts[chip])
-    .map((chip) => t("dealer.payments.chip", { count: counts[chip]!, chip: chipName(chip, currency) }));
-  return parts.join(", ") || t("chips.none");
+    .map((chip) => t("dealer.payments.chip", { count: written(counts[chip]!), chip: chipName(chip, currency) }));
+  return listed(parts) || t("chips.none");
 }
 
 /** Write a difference between counts with its sign. */
-export const signed = (count: number): string => (count > 0 ? `+${count}` : count < 0 ? `−${-count}` : "0");
+export const signed = (count: number): string =>
+  count > 0 ? `+${number(count)}` : count < 0 ? `−${number(-count)}` : "0";
 
 /** Parse typed numbers of chips; an empty field is none. Return null if all are empty or one is not a number. */
 export function parseCounts(typed: Readonly<Record<string, string>>): Counts | null {

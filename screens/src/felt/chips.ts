@@ -32,6 +32,7 @@ const BY_NAME: Record<string, ChipColours> = {
   yellow: { body: "#f0cc3f", spots: "#5c4600", ink: "#2a2000" },
   orange: { body: "#dd7a1b", spots: "#ffffff", ink: "#1c0f00" },
   purple: { body: "#71399f", spots: "#ffffff", ink: "#ffffff" },
+  lavender: { body: "#b7a4dd", spots: "#3b2a63", ink: "#1f1440" },
   violet: { body: "#71399f", spots: "#ffffff", ink: "#ffffff" },
   pink: { body: "#f0a3bd", spots: "#7a1f3d", ink: "#3a0a1a" },
   brown: { body: "#7b4a2a", spots: "#ffffff", ink: "#ffffff" },

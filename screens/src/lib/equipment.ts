@@ -2,7 +2,7 @@
 
 import type { EquipmentView, OpeningCheck, PieceView } from "../api/schema.d.ts";
 import { boxName } from "../texts/boxes.ts";
-import { capitalised, t, textOr } from "../texts/texts.ts";
+import { capitalised, listed, t, textOr } from "../texts/texts.ts";
 
 const MAX_NAMED = 6;
 
@@ -11,7 +11,7 @@ export const kindName = (kind: string): string => textOr(`equipment.kind.${kind}
 export const kindTitle = (kind: string): string => capitalised(kindName(kind));
 export const conditionTitle = (condition: PieceView["condition"]): string =>
   capitalised(t(`equipment.condition.${condition}`));
-export const kindNames = (kinds: readonly string[]): string => kinds.map(kindName).join(", ");
+export const kindNames = (kinds: readonly string[]): string => listed(kinds.map(kindName));
 
 /** Return a piece with its kind: "l-1 (lights)". */
 export const pieceName = ({ piece, kind }: PieceView): string => t("equipment.piece", { piece, kind: kindName(kind) });
@@ -24,7 +24,7 @@ export function nameOf(equipment: EquipmentView | null, piece: string): string {
 
 /** Name lamps, only the first of many. */
 export function lampNames(lamps: readonly string[], most = MAX_NAMED): string {
-  const names = lamps.slice(0, most).map(boxName).join(", ");
+  const names = listed(lamps.slice(0, most).map(boxName));
   return lamps.length > most ? `${names} ${t("equipment.more", { count: lamps.length - most })}` : names;
 }
 
@@ -61,6 +61,6 @@ export function findings({ dark, stray, wrong }: EquipmentView, most?: number): 
   return [
     { what: t("equipment.dark"), names: lampNames(dark, most) },
     { what: t("equipment.stray"), names: lampNames(stray, most) },
-    { what: t("equipment.wrong"), names: wrong.map(displayName).join(", ") },
+    { what: t("equipment.wrong"), names: listed(wrong.map(displayName)) },
   ].filter((each) => each.names);
 }

@@ -11,3 +11,17 @@ test("a wrong display that locks the table is not said to change nothing else", 
   expect(byDice(true).join(" ")).not.toContain("Nothing else changes");
   expect(byDice(false).at(-1)).toBe("Nothing else changes.");
 });
+
+test("bets are returned after an interruption only if the round is void", () => {
+  const interruption = { consequence: "continue-if-conclusive", clause: "5.4" } as Irregularity;
+  expect(consequences(GAME, interruption)).toEqual([
+    "If any bet is won or lost by the dice that are known, the round goes on. If none is, it is void.",
+    "If it is void, all bets are returned.",
+  ]);
+  expect(consequences(GAME, { ...interruption, bets: "stand" } as Irregularity).at(-1)).toBe(
+    "If it is void, the bets stand for the next round.",
+  );
+  expect(consequences(GAME, { ...interruption, bets: "locked" } as Irregularity).at(-1)).toBe(
+    "No bet may be changed meanwhile.",
+  );
+});

@@ -9,7 +9,8 @@ export function consequences(game: GameView, rule: Irregularity): string[] {
   if (rule.covered_dice_stand) said.push(t("consequence.covered-dice-stand"));
   const voids = ["void-round", "void-affected-rounds", "continue-if-conclusive"].includes(rule.consequence);
   const bets = rule.bets ?? (voids ? game.conduct.procedure.void.bets : null);
-  if (bets) said.push(t(`consequence.bets.${bets}`));
+  const onlyIfVoid = rule.consequence === "continue-if-conclusive" && bets !== "locked";
+  if (bets) said.push(t(onlyIfVoid ? `consequence.bets-if-void.${bets}` : `consequence.bets.${bets}`));
   if (rule.consequence === "void-round" || rule.consequence === "throw-again")
     said.push(t(`consequence.found-until.${rule.found_until ?? "last-payment"}`));
   if (rule.locks_table && rule.consequence !== "lock-table") said.push(t("consequence.locks-table"));

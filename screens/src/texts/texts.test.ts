@@ -3,7 +3,7 @@ import { boxName, faceName } from "./boxes.ts";
 import { add } from "./catalogues.ts";
 import { language } from "./language.svelte.ts";
 import { meaningOf, oddsText } from "./meanings.ts";
-import { t, textOr } from "./texts.ts";
+import { listed, t, textOr } from "./texts.ts";
 import hant from "./zh-Hant.json";
 
 add("zh-Hant", hant);
@@ -22,6 +22,12 @@ test("a placeholder without a value stays, so that it is noticed", () => {
 test("the language changes every text", () => {
   language.now = "zh-Hant";
   expect(t("common.round", { round: 7 })).toBe("第 7 局");
+});
+
+test("names in a line have the separator of the language", () => {
+  expect(listed(["1", "2"])).toBe("1, 2");
+  language.now = "zh-Hant";
+  expect(listed(["1", "2"])).toBe("1、2");
 });
 
 test("data without a text is shown as it is, braces and all", () => {

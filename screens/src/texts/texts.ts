@@ -16,6 +16,9 @@ export function textOr(key: string, fallback: string, values: Values = {}): stri
   return text === undefined ? fallback : filled(text, values);
 }
 
+/** Return names in one line, with the separator of the user's language. */
+export const listed = (names: readonly string[]): string => names.join(t("common.and"));
+
 /** Return a text with a capital letter, for the beginning of a line. */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -3,7 +3,7 @@
 import type { Account, Assignment } from "../../../api/schema.d.ts";
 import { roleName } from "../../../lib/roles.ts";
 import { tableTitle } from "../../../texts/tables.ts";
-import { t } from "../../../texts/texts.ts";
+import { listed, t } from "../../../texts/texts.ts";
 
 const MANAGERS: readonly string[] = ["pit-manager", "shift-manager"];
 const ASSIGNED: readonly string[] = ["dealer", "game-supervisor", "supervisor"];
@@ -18,10 +18,9 @@ export function workplaces(account: Account, assignments: readonly Assignment[])
   if (!account.roles.some((role) => ASSIGNED.includes(role))) return "";
   const own = assignments.filter((each) => each.account === account.id && account.roles.includes(each.role));
   if (!own.length) return t("pit.people.no-table");
-  return own
-    .map((each) => {
-      const table = each.table === null ? t("pit.people.all-tables") : tableTitle(each.table);
-      return account.roles.length > 1 ? `${table} (${roleName(each.role)})` : table;
-    })
-    .join(", ");
+  const places = own.map((each) => {
+    const table = each.table === null ? t("pit.people.all-tables") : tableTitle(each.table);
+    return account.roles.length > 1 ? `${table} (${roleName(each.role)})` : table;
+  });
+  return listed(places);
 }
