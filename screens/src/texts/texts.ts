@@ -17,7 +17,7 @@ export function textOr(key: string, fallback: string, values: Values = {}): stri
 }
 
 /** Return names in one line, with the separator of the user's language. */
-export const listed = (names: readonly string[]): string => names.join(t("common.and"));
+export const listed = (names: readonly string[]): string => names.join(t("common.list-separator"));
 
 /** Return a text with a capital letter, for the beginning of a line. */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
