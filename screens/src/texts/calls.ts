@@ -6,7 +6,7 @@ import { rollIndex } from "../lib/dice.ts";
 import type { Roll } from "../lib/dice.ts";
 import { faceName } from "./boxes.ts";
 import { language } from "./language.svelte.ts";
-import { t, textOr } from "./texts.ts";
+import { listed, t, textOr } from "./texts.ts";
 
 type Called = Pick<GameView, "calls" | "faces"> & {
   readonly conduct: { readonly call: Pick<GameView["conduct"]["call"], "total"> };
@@ -22,7 +22,7 @@ export function callOf(game: Called, roll: Roll): string {
     return count === 1 ? name : t(count === 2 ? "call.double" : "call.triple", { face: name });
   });
   const sum = roll[0] + roll[1] + roll[2];
-  return parts.join(t("call.and")) + (game.conduct.call.total ? t("call.total", { total: sum }) : "");
+  return listed(parts) + (game.conduct.call.total ? t("call.total", { total: sum }) : "");
 }
 
 /** Return the words that the rulebook has the dealer announce, in the user's language. */

@@ -5,7 +5,7 @@ import type { BoxView, GameView, TableLimits } from "../api/schema.d.ts";
 import { short } from "../lib/money.ts";
 import { boxName } from "./boxes.ts";
 import { familyName } from "./paying.ts";
-import { t } from "./texts.ts";
+import { listed, t } from "./texts.ts";
 
 type Game = Pick<GameView, "boxes"> & { conduct: Pick<GameView["conduct"], "limits"> };
 
@@ -37,7 +37,7 @@ function boxesByRange(game: Game, limits: TableLimits, currency: string): Map<st
 function names(game: Game, boxes: readonly BoxView[]): string {
   const whole = (family: string) => game.boxes.every((each) => each.family !== family || boxes.includes(each));
   const all = boxes.map((box) => (whole(box.family) ? familyName(box) : boxName(box.id)));
-  return [...new Set(all)].join(t("limits.and"));
+  return listed([...new Set(all)]);
 }
 
 function differentials(game: Game, limits: TableLimits, currency: string): string[] {

@@ -4,7 +4,7 @@
 import type { BoxView } from "../api/schema.d.ts";
 import { faceName } from "./boxes.ts";
 import { language } from "./language.svelte.ts";
-import { t } from "./texts.ts";
+import { listed, t } from "./texts.ts";
 
 export { familyName, oddsOfBox, oddsText } from "./paying.ts";
 
@@ -45,14 +45,10 @@ function translated(way: string): string {
     if (!words.startsWith(before) || !words.endsWith(after)) continue;
     if (!phrase.includes("{of}") && words !== before) continue;
     const of = words.slice(before.length, words.length - after.length);
-    const text = t(`box.meaning.${name as keyof typeof PHRASES}`, { of: listed(of) });
+    const text = t(`box.meaning.${name as keyof typeof PHRASES}`, { of: facesIn(of) });
     return text + (words === way ? "" : t("box.meaning.not-triple"));
   }
   return way;
 }
 
-const listed = (of: string): string =>
-  of
-    .split(/, | and | or /)
-    .map(faceName)
-    .join(t("box.meaning.and"));
+const facesIn = (of: string): string => listed(of.split(/, | and | or /).map(faceName));
