@@ -8,13 +8,18 @@ import pytest
 
 from tests.rulebook.small_rulebook import BOOK, edit_book, expect_error, load_book
 from threedice import load
-from threedice.dice import count
+from threedice.dice import ROLLS, count
 from threedice.rulebook import load_rulebook
-from threedice.rulebook.boxes import missing_from_families
+from threedice.rulebook.boxes import all_selections, missing_from_families
 from threedice.rulebook.game import from_canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def test_wager_on_totals_offers_those_that_not_only_a_triple_makes() -> None:
+    assert all_selections("total") == [(total,) for total in range(4, 18)]
+    assert {sum(roll) for roll in ROLLS if len(set(roll)) > 1} == set(range(4, 18))
 
 
 # --- wagers over several throws -----------------------------------------------------------------

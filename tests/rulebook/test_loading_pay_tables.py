@@ -74,7 +74,16 @@ def test_box_written_in_another_order_is_refused_with_the_right_order(tmp_path: 
 
     assert error.key == "pay_tables.full.rows.domino"
     assert "'6-5' is not a selection" in error.problem
-    assert "5-6" in error.remedy
+    assert error.remedy == "did you mean 5-6?"
+
+
+def test_selection_with_other_faces_is_refused_with_the_nearest_ones(tmp_path: Path) -> None:
+    row = ('group = { odds = "6 to 1" }', 'group = { odds = "6 to 1", boxes = ["1-2-4"] }')
+
+    error = expect_error(tmp_path, edit_book(row))
+
+    assert error.key == "pay_tables.full.rows.group"
+    assert error.remedy == "did you mean 1-2-3?"
 
 
 @pytest.mark.parametrize(

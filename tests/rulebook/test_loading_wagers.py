@@ -102,19 +102,51 @@ def test_unknown_face_is_refused(
 def test_unknown_face_in_a_list_of_selections_is_refused_at_the_wager(tmp_path: Path) -> None:
     error = expect_error(tmp_path, edit_book(('selects = ["1-2-3", ', 'selects = ["1-2-x", ')))
 
-    assert error.key.startswith("wagers.group")
-    assert error.clause == "2.3"
+    assert (error.key, error.clause) == ("wagers.group.selects", "2.3")
     assert "unknown face 'x'" in error.problem
 
 
-@pytest.mark.parametrize("total", ["2", "19", '"x"', '"²"', '"٤"', f'"{"9" * 5000}"', "-4"])
+@pytest.mark.parametrize(
+    ("selection", "ascending"),
+    [("3-2-1", "1-2-3"), ("1-2-2", "1-2"), ("6-6-1", "1-6"), ("5-5", "5")],
+)
+def test_listed_selection_that_does_not_ascend_is_refused_with_its_faces_in_order(
+    tmp_path: Path, selection: str, ascending: str
+) -> None:
+    listed = ('selects = ["1-2-3", "4-5-6"]', f'selects = ["4-5-6", "{selection}"]')
+
+    error = expect_error(tmp_path, edit_book(listed))
+
+    assert (error.key, error.clause) == ("wagers.group.selects", "2.3")
+    assert error.problem == f"'{selection}' does not ascend"
+    assert error.remedy == f"write it as {ascending}"
+
+
+def test_selection_that_a_wager_lists_twice_is_refused(tmp_path: Path) -> None:
+    listed = ('selects = ["1-2-3", "4-5-6"]', 'selects = ["1-2-3", "4-5-6", "1-2-3"]')
+
+    error = expect_error(tmp_path, edit_book(listed))
+
+    assert (error.key, error.clause) == ("wagers.group.selects", "2.3")
+    assert error.problem == "a selection is listed twice"
+
+
+def test_wager_with_an_empty_list_of_selections_is_refused(tmp_path: Path) -> None:
+    error = expect_error(tmp_path, edit_book(('selects = ["1-2-3", "4-5-6"]', "selects = []")))
+
+    assert (error.key, error.clause) == ("wagers.group.selects", "2.3")
+    assert error.problem == "the family has no box"
+
+
+@pytest.mark.parametrize("total", ["2", "19", '"x"', '"012"', '"²"', '"٤"', f'"{"9" * 5000}"', "-4"])
 def test_impossible_total_of_three_dice_is_refused(tmp_path: Path, total: str) -> None:
     wins = f'wins = {{ when = "total-is", of = [4, {total}] }}'
 
     error = expect_error(tmp_path, edit_book((SMALL, wins)))
 
     assert (error.key, error.clause) == ("wagers.small", "2")
-    assert "not a total" in error.problem
+    shown = total.replace('"', "")[:20]
+    assert error.problem == f"{shown!r} is not a total of three dice"
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ VOCABULARY: Final[dict[ConditionName, ConditionDefinition]] = {
         "all three dice show {or}", "faces", _ONE, lambda roll, of: set(roll) == set(of)
     ),
     "exactly": ConditionDefinition(
-        "the dice show {and}", "faces", range(3, 4), lambda roll, of: sorted(roll) == sorted(of)
+        "the dice show {and}", "faces", range(3, 4), lambda roll, of: tuple(sorted(roll)) == of
     ),
     "three-different-within": ConditionDefinition(
         "the dice show three different ones of {and}",
