@@ -138,7 +138,9 @@ def test_wager_with_an_empty_list_of_selections_is_refused(tmp_path: Path) -> No
     assert error.problem == "the family has no box"
 
 
-@pytest.mark.parametrize("total", ["2", "19", '"x"', '"012"', '"²"', '"٤"', f'"{"9" * 5000}"', "-4"])
+@pytest.mark.parametrize(
+    "total", ["2", "19", '"x"', '"012"', '"²"', '"٤"', f'"{"9" * 5000}"', "-4"]
+)
 def test_impossible_total_of_three_dice_is_refused(tmp_path: Path, total: str) -> None:
     wins = f'wins = {{ when = "total-is", of = [4, {total}] }}'
 
