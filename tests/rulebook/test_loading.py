@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import pytest
 
 from tests.rulebook.small_rulebook import (
@@ -18,6 +19,7 @@ from tests.rulebook.small_rulebook import (
 )
 from threedice import RulebookError, ThreediceError, UnknownName, load
 from threedice.rulebook import load_rulebook
+from threedice.rulebook.validation import convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,6 +223,17 @@ def test_clause_number_without_quotes_is_refused_with_the_quoted_form(tmp_path: 
 
     assert (error.key, error.problem) == ("clauses.9.1", "unknown key")
     assert error.remedy == 'put a number with dots in quotes, as in [clauses."5.1"]'
+
+
+class Register(msgspec.Struct):
+    names: dict[Annotated[str, msgspec.Meta(pattern="^[a-z]+$", extra={"form": "a word"})], int]
+
+
+def test_key_in_the_wrong_form_is_refused_with_the_form() -> None:
+    with pytest.raises(RulebookError) as refused:
+        convert({"names": {"ann": 1, "B": 2}}, Register, "register.toml")
+
+    assert str(refused.value) == "register.toml: names.B: 'B' is not permitted; give a word"
 
 
 @pytest.mark.parametrize("key", ["wagers", "pay_tables", "layouts", "readings", "clauses"])
