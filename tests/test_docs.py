@@ -59,7 +59,7 @@ def test_the_format_describes_every_word_that_a_key_may_take() -> None:
 
 def test_the_example_of_a_game_of_ones_own_loads(tmp_path: Path) -> None:
     text = (DOCS / "add-a-game.md").read_text(encoding="utf-8")
-    example, wager = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    example, *_, wager = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     file = tmp_path / "my-sic-bo.toml"
     file.write_text(example, encoding="utf-8")
 

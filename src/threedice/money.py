@@ -31,7 +31,10 @@ MAX_AMOUNT = 10**12
 RequestedAmount = Annotated[int, msgspec.Meta(ge=-MAX_AMOUNT, le=MAX_AMOUNT)]
 """An amount in a command, bounded in size only; the command's handler checks its value."""
 
-Currency = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
+Currency = Annotated[
+    str,
+    msgspec.Meta(pattern=r"^[A-Z]{3}\Z", extra={"form": "three capital letters, such as SGD"}),
+]
 """The code of a currency by ISO 4217."""
 
 AmountFormatter = Callable[[int], str]

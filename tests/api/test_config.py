@@ -90,6 +90,28 @@ def test_invalid_setting_is_reported_with_its_key(
     assert str(refused.value).startswith("house.toml: ")
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        ('"SGD"', '"sgd"', "currency: 'sgd' is not permitted; give three capital letters, such as"),
+        ("[tables.pit-1]", "[tables.Pit-1]", "tables.Pit-1: 'Pit-1' is not permitted; give up to"),
+        ("= 06:00:00", '= "6"', "'6' is not permitted; give a time such as 06:00:00"),
+        ("= 06:00:00", "= 2026-01-31", "the value is a date; give a time such as 06:00:00"),
+        ("float = 50_000_000", "float = 0.5", "is a decimal number; give a whole number"),
+        ("_minutes = 5", "_minutes = 0", "0 is not permitted; give a whole number >= 1"),
+    ],
+)
+def test_invalid_setting_is_reported_with_its_remedy(
+    was: str, now: str, message: str, tmp_path: Path
+) -> None:
+    assert was in HOUSE_FILE
+
+    with pytest.raises(RulebookError) as refused:
+        load_text(tmp_path, HOUSE_FILE.replace(was, now))
+
+    assert message in str(refused.value)
+
+
 NEW_ZEALAND = 'game = "nz-tai-sai-2008/1"'
 SINGAPORE = 'game = "sg-rws-tai-sai-v6/a"\nreadings = { pro-rata = "absorb" }'
 

@@ -80,7 +80,9 @@ def test_demo_starts_plays_and_stops(tmp_path: Path) -> None:
             assert not [name for name in PLAYER_NAMES if name in str(hello)]
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
-    assert (tmp_path / "threedice" / "demo" / "house.sqlite").exists()
+    file = tmp_path / "threedice" / "demo" / "house.sqlite"
+    assert file.exists()
+    assert f"look at its log with: threedice log verify --database {file}" in process.output
 
 
 @pytest.mark.anyio

@@ -166,6 +166,18 @@ def test_users_token_creates_a_token_with_scopes_and_an_expiry(
     assert program.expires - program.created == 7 * 24 * 3600 * 1_000_000
 
 
+def test_users_token_refuses_an_unknown_scope_and_names_the_scopes(
+    identity: IdentityService, users: Callable[..., Result]
+) -> None:
+    ann = identity.accounts.add("ann", ["player"]).account
+
+    result = users("token", "ann", "my robot", "--scope", "read", "--scope", "plays")
+
+    assert result.code == 2
+    assert "no scope 'plays'; choose from read, play, deal, manage, metrics" in result.err
+    assert identity.tokens.list_for_account(ann.id) == []
+
+
 def test_command_line_enrols_staff_alone_until_there_are_two_administrators(
     identity: IdentityService, users: Callable[..., Result]
 ) -> None:
@@ -227,7 +239,7 @@ def test_command_line_confirms_what_no_second_administrator_can(
         ),
         (["assign", "adam", "--role", "administrator", "--until", "soon"], "is not a time"),
         (["assign", "adam", "--role", "administrator", "--until", "1999-01-01"], "ends after"),
-        (["token", "adam", "robot", "--scope", "Read!"], "such as read"),
+        (["token", "adam", "robot", "--scope", "Read!"], "choose from read"),
     ],
 )
 def test_invalid_arguments_of_users_print_one_line_and_add_no_account(

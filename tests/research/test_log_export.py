@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,11 @@ from threedice.errors import InvalidInput, TamperedData
 from threedice.house.codec import decode
 from threedice.house.house import House
 from threedice.house.stream_state import fold_of
+from threedice.identity import open_identity
+from threedice.identity.authentication.passwords import TEST_COST
+from threedice.log.record_chain import PEOPLE_STREAM
 from threedice.log.stores.memory import MemoryStore
+from threedice.log.stores.urls import open_store
 from threedice.research import export_log, parquet_files
 from threedice.research.histories import FLAT_FIELDS, SESSION_FIELDS
 from threedice.research.log_export import TABLES
@@ -141,6 +146,28 @@ def test_one_stream_can_be_exported_alone(store: Store, tmp_path: Path) -> None:
     export_log(store, tmp_path / "two", ["table/two"])
 
     assert {row["stream"] for row in rows(tmp_path / "two", "entries")} == {"table/two"}
+
+
+def test_entries_about_people_are_exported_as_stored(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/house.sqlite"
+    asyncio.run(open_and_close(url))
+    state = tmp_path / "house.sqlite.state"
+    with closing(open_identity(url, state=state, cost=TEST_COST)) as identity:
+        identity.accounts.add("ann", ["player"])
+
+    with closing(open_store(url)) as log:
+        counts = export_log(log, tmp_path / "log")
+        stored = [(entry.stream, entry.data) for entry in log.scan(PEOPLE_STREAM)]
+
+    found = [(row["stream"], row["data"]) for row in rows(tmp_path / "log", "entries")]
+    assert stored
+    assert [each for each in found if each[0] == PEOPLE_STREAM] == stored
+    assert counts["postings"] == counts["statements"] == 0
+
+
+async def open_and_close(url: str) -> None:
+    async with House(url):
+        pass
 
 
 def test_every_column_is_described(exported: Path) -> None:

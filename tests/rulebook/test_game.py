@@ -35,3 +35,7 @@ def test_roll_of_other_than_three_dice_is_refused() -> None:
     assert game.roll(["crown", " Anchor", "3"]) == (1, game.faces.number("anchor"), 3)
     with pytest.raises(InvalidInput, match="2 dice given; give three faces, such as crown,"):
         game.roll(["crown", "anchor"])
+
+
+def test_game_shows_itself_by_its_id_and_the_number_of_its_boxes() -> None:
+    assert repr(load("nz-tai-sai-2008/2")) == "<Game nz-tai-sai-2008/2, 106 boxes>"

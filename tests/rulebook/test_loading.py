@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import pytest
 
 from tests.rulebook.small_rulebook import (
@@ -18,6 +19,7 @@ from tests.rulebook.small_rulebook import (
 )
 from threedice import RulebookError, ThreediceError, UnknownName, load
 from threedice.rulebook import load_rulebook
+from threedice.rulebook.validation import convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,6 +188,52 @@ def test_missing_key_is_refused_by_name(
 )  # fmt: skip
 def test_value_of_the_wrong_type_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None:
     assert expect_error(tmp_path, edit_book((old, new))).key == key
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'odds = "5 to 1"',
+            "odds = 5.5",
+            'the value is a decimal number; give odds in quotes, such as "62 to 1"',
+        ),
+        ('id = "my-game"', "id = 5", "the value is a whole number; give text in quotes"),
+        ("throws = 2", 'throws = "2"', "the value is text in quotes; give a whole number"),
+        ("of = [6]", "of = 6", "the value is a whole number; give a list in [ ]"),
+        (
+            'announces = "Place your bets"',
+            "bell = 1",
+            "the value is a whole number; give true or false",
+        ),
+    ],
+)
+def test_error_about_a_value_names_kinds_of_values_by_the_words_of_toml(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    error = expect_error(tmp_path, edit_book((old, new)))
+
+    assert f"{error.problem}; {error.remedy}" == message
+
+
+def test_clause_number_without_quotes_is_refused_with_the_quoted_form(tmp_path: Path) -> None:
+    text = BOOK + '\n[clauses.9.1]\nstatus = "modelled"\nsummary = "x"\n'
+
+    error = expect_error(tmp_path, text)
+
+    assert (error.key, error.problem) == ("clauses.9.1", "unknown key")
+    assert error.remedy == 'put a number with dots in quotes, as in [clauses."5.1"]'
+
+
+class Register(msgspec.Struct):
+    names: dict[Annotated[str, msgspec.Meta(pattern="^[a-z]+$", extra={"form": "a word"})], int]
+
+
+def test_key_in_the_wrong_form_is_refused_with_the_form() -> None:
+    with pytest.raises(RulebookError) as refused:
+        convert({"names": {"ann": 1, "B": 2}}, Register, "register.toml")
+
+    assert str(refused.value) == "register.toml: names.B: 'B' is not permitted; give a word"
 
 
 @pytest.mark.parametrize("key", ["wagers", "pay_tables", "layouts", "readings", "clauses"])

@@ -81,6 +81,18 @@ def test_stake_step_of_a_box_at_whole_odds_is_the_smallest_chip() -> None:
     assert stake_step(GAME.box("total:4"), [5, 25]) == 5
 
 
+def test_limits_that_odds_cannot_pay_in_chips_are_refused_with_the_least_stake() -> None:
+    small = uniform_limits(GAME, 7, 1000)
+
+    with pytest.raises(InvalidInput) as refused:
+        check_limits(small, GAME, [5, 25])
+
+    assert str(refused.value) == (
+        "limits 7 to 1000 on small are not multiples of 5, the least stake that its odds pay in "
+        "chips of 5; change them, or give the box limits of its own"
+    )
+
+
 def test_reading_a_missing_round_limits_or_shooter_is_an_invariant_error() -> None:
     state = TableState()
     with pytest.raises(InvariantBroken, match="no round"):

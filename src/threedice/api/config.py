@@ -100,6 +100,15 @@ class HousePolicies(ConfigSection, frozen=True, kw_only=True):
     staff_may_play: bool = False
 
 
+TableName = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z",
+        extra={"form": "up to 40 small letters, digits and hyphens"},
+    ),
+]
+
+
 class HouseConfig(ConfigSection, frozen=True, kw_only=True):
     """A house: name, currency, time zone, policies, amounts, counts and tables."""
 
@@ -110,7 +119,7 @@ class HouseConfig(ConfigSection, frozen=True, kw_only=True):
     policies: HousePolicies = HousePolicies()
     authority: HouseAmounts = HouseAmounts()
     counts: CountPolicy = CountPolicy()
-    tables: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")], TableConfig]
+    tables: dict[TableName, TableConfig]
 
 
 def load_config(file: Path) -> HouseConfig:

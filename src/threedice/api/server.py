@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from threedice.api.http import journal
 from threedice.api.http.metrics import ServerMetrics
 from threedice.api.listener import HouseServer, allowed_origins, bind_socket, uvicorn_config
 from threedice.api.live.hub import Hub, run_monitor
+from threedice.db.urls import find_sqlite_path
 from threedice.errors import KeyReused, OperatingFailure, StoreFailed
 from threedice.house.backup.contents import save_house_file
 from threedice.house.house import House
@@ -183,6 +185,8 @@ def _announce_start(
         for each in context.demo_sign_ins:
             announce(f"  {each.name:{width}}  {each.password}")
         announce("stop it with Ctrl-C; its tables and accounts are kept")
+        if path := find_sqlite_path(settings.database):
+            announce(f"look at its log with: threedice log verify --database {shlex.quote(path)}")
 
 
 def run_event_loop(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -58,7 +58,7 @@ COMMANDS: Final = {
         "slips", "Print the slips of a table, or one of them chip by chip.", "house"
     ),
     "dice-monitor": RegisteredCommand(
-        "dice_monitor", "Watch the dice of a table, or of a CSV file, for loaded faces."
+        "dice_monitor", "Watch the dice of a table or a CSV file for loaded faces."
     ),
     "doctor": RegisteredCommand(
         "doctor", "Report the state of a house to the person on call.", "house"
@@ -69,7 +69,7 @@ COMMANDS: Final = {
         "backup", "Back up the whole house to one encrypted file.", "house"
     ),
     "restore": RegisteredCommand(
-        "backup", "Verify a backup and restore the whole house to an empty database.", "house"
+        "backup", "Verify a backup and restore the house to an empty database.", "house"
     ),
     "rulebooks": RegisteredCommand("rulebooks", "List, show, check and compare rulebooks."),
     "log": RegisteredCommand(

@@ -210,7 +210,7 @@ def restore(
     ] = False,
     database: DatabaseOption = "",
 ) -> None:
-    """Verify a backup and restore the whole house to an empty database.
+    """Verify a backup and restore the house to an empty database.
 
     Keys go to the state directory of the database, unless they are there already. The restore is
     recorded in the log, with everything that it gives up. If it is interrupted, repeat it.

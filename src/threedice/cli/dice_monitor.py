@@ -89,7 +89,7 @@ def monitor_dice(
     database: DatabaseOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Watch the dice of a table, or of a CSV file, for loaded faces.
+    """Watch the dice of a table or a CSV file for loaded faces.
 
     Rolls of a table are those of its settled rounds that stand, dealt by people or by the house,
     with a report for each set of dice that was installed.

@@ -126,8 +126,9 @@ def verify_log(
 ) -> None:
     """Verify the log and all data derived from it.
 
-    Checks hash chains, answers, games, checkpoints, snapshots, projections and balances. The exit
-    code is 1 if there are findings.
+    Checks hash chains, answers, games, checkpoints, snapshots, projections, balances, the rows
+    about people, and the tables and indexes of the database. The exit code is 1 if there are
+    findings.
     """
     from threedice.house.audit.auditor import audit
 
@@ -297,7 +298,7 @@ def export_log(
     ] = None,
     database: DatabaseOption = "",
 ) -> None:
-    """Print the entries of a table exactly as they are stored, or write a log as Parquet.
+    """Print the stored entries of a table, or write a log as Parquet.
 
     The columns of the Parquet files are described in docs/reference/parquet.md; --parquet needs
     the extra "research".
@@ -372,9 +373,10 @@ def copy_log(
     file: Annotated[Path, argument("FILE", "The file to create; it must not exist.")],
     database: DatabaseOption = "",
 ) -> None:
-    """Copy the log up to the last checkpoint to an SQLite file, for auditors.
+    """Copy the log up to its last checkpoint to a file, for auditors.
 
-    The copy holds no keys, sign-ins or personal data. `log verify --database FILE` verifies it.
+    The copy is an SQLite file without keys, sign-ins or personal data. `log verify --database FILE`
+    verifies it.
     """
     from threedice.log.proof import log_copy
 

@@ -241,7 +241,11 @@ def _print_mix_text(bets: Mix) -> None:
 def show_payoffs(
     name: GameArgument, reading: ReadingsOption = None, as_json: JsonOption = False
 ) -> None:
-    """Print the payoff of each box on each of the 216 rolls."""
+    """Print the payoff of each box on each of the 216 rolls.
+
+    A payoff is the net result of a stake of one unit. The unit is 1, unless odds such as 19 to 20
+    need a larger stake to pay whole numbers; --json has it as "unit".
+    """
     game = load_game(name, reading)
     if as_json:
         figures = {"unit": game.unit, "rolls": ROLLS, "boxes": game.payoffs}

@@ -33,7 +33,9 @@ def release(
     stream: Annotated[
         str,
         option(
-            "STREAM", "Accept the entries of this stream that the house did not write: table/ID ..."
+            "STREAM",
+            "Accept the entries that the house did not write in this stream: table/ID, cage/ID (an "
+            "account), people or house.",
         ),
     ] = "",
     database: DatabaseOption = "",

@@ -121,7 +121,10 @@ def set_birth_date(
     born: Annotated[str, argument("DATE", "The date of birth, such as 1990-01-31.")],
     database: DatabaseOption = "",
 ) -> None:
-    """Record the date of birth of an account; some rulebooks have a minimum age for staff."""
+    """Record the date of birth of an account.
+
+    Some rulebooks have a minimum age for players, or for staff.
+    """
     birth_date = _parse_birth_date(born)
     with open_house_identity(database) as identity:
         account = _require_account(identity, name)
@@ -217,7 +220,7 @@ def set_roles(name: UserNameArgument, role: RolesOption, database: DatabaseOptio
 
 @user_commands.command("confirm")
 def confirm_user(name: UserNameArgument, database: DatabaseOption = "") -> None:
-    """Confirm new staff, new roles or a reset, if no second administrator can.
+    """Confirm staff, roles or a reset where no administrator can.
 
     An administrator who can confirm it does so on the screen for people.
     """
@@ -242,7 +245,7 @@ def reset_password(
     password_stdin: PasswordStdinOption = False,
     database: DatabaseOption = "",
 ) -> None:
-    """Replace the password of an account and end its sessions and tokens.
+    """Replace an account's password; end its sessions and tokens.
 
     As soon as the house has two administrators, one of them must confirm it before a member of
     staff can decide requests again.
@@ -330,13 +333,16 @@ def _parse_time(text: str) -> int:
 def make_token(
     name: UserNameArgument,
     title: Annotated[str, argument("TITLE", "The purpose of the token.")],
-    scope: Annotated[list[str], repeatable("SCOPE", "read, play, deal, ...")],
+    scope: Annotated[list[str], repeatable("SCOPE", "read, play, deal, manage or metrics")],
     days: Annotated[
         int | None, option("DAYS", "Days until it expires; it never does if omitted.")
     ] = None,
     database: DatabaseOption = "",
 ) -> None:
     """Create an API token for an account and print it once."""
+    from threedice.api.auth.authorisation import require_scopes
+
+    require_scopes(scope)
     seconds = None if days is None else days * 24 * 3600
     with open_house_identity(database) as identity:
         account = _require_account(identity, name)

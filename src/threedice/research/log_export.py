@@ -15,6 +15,7 @@ import pyarrow as pa
 from threedice.house.codec import decode
 from threedice.house.reports.projection import StatementProjector, StatementRow
 from threedice.house.stream_state import GameRegistry, postings_of
+from threedice.log.record_chain import PEOPLE_STREAM
 from threedice.research.parquet_files import RowWriter, describe_schema, new_path
 from threedice.table.events import RoundStarted
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from threedice.log.store import Store
 
 _KEYS: Final = (
-    ("stream", pa.string(), "the stream: table/ID, cage/PLAYER or house"),
+    ("stream", pa.string(), "the stream: table/ID, cage/PLAYER, house or people"),
     ("version", pa.int64(), "the number of the entry in its stream"),
 )
 _AT: Final = ("at", pa.timestamp("us", "UTC"), "when the entry was written")
@@ -37,7 +38,7 @@ TABLES: Final[dict[str, tuple[tuple[str, Any, str], ...]]] = {
         _AT,
         ("kind", pa.string(), "the kind of the event"),
         ("schema", pa.int32(), "the version of the event's encoding"),
-        ("data", pa.binary(), "the event exactly as stored, JSON"),
+        ("data", pa.binary(), "the event exactly as stored, JSON; in the stream people, hashes"),
         ("cause", pa.binary(), "the hash of the command that caused the entry"),
         ("hash", pa.binary(), "the hash of the entry, which covers the one before"),
     ),
@@ -95,13 +96,15 @@ def export_log(
                 progress(done, len(names))
             projector, current_round = StatementProjector(name, load_pinned), 0
             for entry in store.scan(name):
-                event = decode(entry)
-                if isinstance(event, RoundStarted):
-                    current_round = event.round
                 writers["entries"].add(
                     (entry.stream, entry.version, entry.at, entry.kind, entry.schema, entry.data,
                      entry.cause, entry.hash)
                 )  # fmt: skip
+                if name == PEOPLE_STREAM:  # hashes of rows, which are no events
+                    continue
+                event = decode(entry)
+                if isinstance(event, RoundStarted):
+                    current_round = event.round
                 for row in _posting_rows(entry, event, current_round):
                     writers["postings"].add(row)
                 for row in _statement_rows(entry, event, projector):

@@ -159,6 +159,9 @@ class Game:
     stored: bytes = b""
     """The canonical bytes from which the game was rebuilt, if it was."""
 
+    def __repr__(self) -> str:
+        return f"<Game {self.id}, {len(self.boxes)} boxes>"
+
     @property
     def id(self) -> str:
         """The rulebook and the layout, as in `sg-rws-tai-sai-v6/a`."""

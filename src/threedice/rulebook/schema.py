@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from threedice.rulebook.conduct import Citation, Conduct, RulebookStruct
 
@@ -82,13 +84,16 @@ class Wager(RulebookStruct, frozen=True, kw_only=True):
     under: OutcomeClauses = OutcomeClauses()
 
 
+OddsText = Annotated[str, msgspec.Meta(extra={"form": 'odds in quotes, such as "62 to 1"'})]
+
+
 class PayTableRow(RulebookStruct, frozen=True, kw_only=True):
     """A row of a pay table: the boxes of a wager that are offered, and their odds.
 
     Without `boxes` the whole family is offered; a list of odds has one entry for each way to win.
     """
 
-    odds: str | list[str]
+    odds: OddsText | list[OddsText]
     wager: str | None = None
     boxes: list[SelectionPart] | None = None
     clause: Citation | None = None

@@ -92,6 +92,19 @@ def _child(data: Any, part: str) -> Any:
     return data[int(part)] if isinstance(data, list) and part.isdigit() else None
 
 
+_KINDS = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a decimal number",
+    "bool": "true or false",
+    "array": "a list in [ ]",
+    "object": "a table",
+    "date": "a date such as 2026-01-31",
+    "time": "a time such as 06:00:00",
+    "datetime": "a date and time such as 2026-01-31T06:00:00+08:00",
+}
+"""The kinds of values in TOML, by the names that msgspec has for them."""
+
 Misfit = tuple[KeyPath, str, str] | None
 """The key of a value that does not fit its type, the problem and the remedy."""
 
@@ -119,6 +132,9 @@ def _find_in_struct(value: Any, into: type[msgspec.Struct], path: KeyPath) -> Mi
         return path, f"{value!r} is not a table", f"give the keys {required}"
     for key in value:
         if key not in fields:
+            if path[:1] == ("clauses",) and isinstance(value[key], dict):
+                remedy = 'put a number with dots in quotes, as in [clauses."5.1"]'
+                return (*path, key), "unknown key", remedy
             known = did_you_mean(nearest_names(key, fields))
             return (*path, key), "unknown key", f"{known} (unknown keys are refused)"
     for key, field in fields.items():
@@ -152,6 +168,8 @@ def _find_in_dict(value: dict[str, Any], into: Any, path: KeyPath) -> Misfit:
     for key, each in value.items():
         if get_origin(keys) is Literal and key not in get_args(keys):
             return (*path, key), "unknown key", did_you_mean(nearest_names(key, get_args(keys)))
+        if misfit := _find_in_leaf(key, keys, (*path, key)):
+            return misfit
         if misfit := find_misfit(each, values, (*path, key)):
             return misfit
     return None
@@ -168,5 +186,19 @@ def _find_in_leaf(value: Any, into: Any, path: KeyPath) -> Misfit:
                 f"{value!r} is not a permitted value",
                 did_you_mean(nearest_names(str(value), choices)),
             )
-        return path, str(error).split(" - at")[0], "give a value of that kind"
+        return path, *_describe_misfit(value, into, str(error).split(" - at")[0])
     return None
+
+
+def _describe_misfit(value: Any, into: Any, message: str) -> tuple[str, str]:
+    """Return problem and remedy for a message of msgspec, with the kinds of values as in TOML."""
+    as_kinds = re.sub(r"^Invalid RFC3339 encoded (\w+)", r"Expected `\1`", message)
+    expected, _, found = re.sub(r"`(.*?)`", _name_kinds, as_kinds).partition(", got ")
+    metas = [each for each in get_args(into) if isinstance(each, msgspec.Meta) and each.extra]
+    form = metas[0].extra["form"] if metas and metas[0].extra else expected.split(maxsplit=1)[1]
+    kind = found.partition(" such as")[0]
+    return f"the value is {kind}" if kind else f"{value!r} is not permitted", f"give {form}"
+
+
+def _name_kinds(types: re.Match[str]) -> str:
+    return " or ".join(_KINDS.get(each, each) for each in types[1].split(" | "))

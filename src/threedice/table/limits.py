@@ -101,7 +101,11 @@ def check_limits(limits: TableLimits, game: Game, chips: list[int]) -> None:
                 f"limits {stakes.minimum} to {stakes.maximum} on {name} leave no room"
             )
         if stakes.minimum % step or stakes.maximum % step:
-            raise InvalidInput(f"limits on {name} are not multiples of {step}, its unit of payment")
+            raise InvalidInput(
+                f"limits {stakes.minimum} to {stakes.maximum} on {name} are not multiples of "
+                f"{step}, the least stake that its odds pay in chips of {chips[0]}; "
+                "change them, or give the box limits of its own"
+            )
     _check_differential(limits, game, chips)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+from threedice.errors import InvalidInput
 from threedice.facts import MANAGERS
 from threedice.house.codec import tag_of
 from threedice.house.commands import AnyStreamCommand
@@ -184,6 +185,13 @@ COMMANDS: Final[dict[str, type[AnyStreamCommand]]] = {
 
 
 # --- roles at a table ---------------------------------------------------------------------------
+
+
+def require_scopes(scopes: Iterable[str]) -> None:
+    """Raise InvalidInput unless a token can be given all of these scopes."""
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise InvalidInput(f"there is no scope {scope!r}; choose from {', '.join(SCOPES)}")
 
 
 def roles_at(caller: Caller, table: str | None) -> tuple[Role, ...]:

@@ -8,7 +8,7 @@ import msgspec
 from litestar import Response, delete, get, post
 from litestar.params import JSONBody
 
-from threedice.api.auth.authorisation import SCOPES
+from threedice.api.auth.authorisation import require_scopes
 from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.problems import problem_responses
 from threedice.api.http.requests import HouseRequest, OpaqueId
@@ -20,7 +20,6 @@ from threedice.api.routes.sign_in import (
     session_cookie,
 )
 from threedice.api.views import build_view
-from threedice.errors import InvalidInput
 from threedice.identity import RecordNotFound, SessionState
 
 
@@ -104,9 +103,7 @@ async def make_token(
 
     This requires the password, and a code of the second factor if there is one.
     """
-    for scope in data.scopes:
-        if scope not in SCOPES:
-            raise InvalidInput(f"there is no scope {scope!r}; choose from {', '.join(SCOPES)}")
+    require_scopes(data.scopes)
     form = ReauthenticationForm(password=data.password, code=data.code)
     session = await run_with_credentials(
         request, context.identity.second_factors.reauthenticate, form
