@@ -184,14 +184,14 @@ COMMANDS: Final[dict[str, type[AnyStreamCommand]]] = {
 """Every command by its tag; `facts` of the class says who may send it."""
 
 
-# --- roles at a table ---------------------------------------------------------------------------
-
-
 def require_scopes(scopes: Iterable[str]) -> None:
     """Raise InvalidInput unless a token can be given all of these scopes."""
     for scope in scopes:
         if scope not in SCOPES:
             raise InvalidInput(f"there is no scope {scope!r}; choose from {', '.join(SCOPES)}")
+
+
+# --- roles at a table ---------------------------------------------------------------------------
 
 
 def roles_at(caller: Caller, table: str | None) -> tuple[Role, ...]:
