@@ -93,6 +93,7 @@ async def test_log_tells_what_served_a_round_and_which_rounds_damaged_dice_affec
     assert kinds == ["PieceRegistered", "DiceInstalled", "DiceInspected"]
     assert life["prose"][-1] == "The supervisor inspects the dice d-1, good."
     assert all(each["event"]["by"]["id"] == house.id("supervisor") for each in life["events"])
+    assert life["names"] == {house.id("supervisor"): "supervisor-name"}
     assert (await house.client("supervisor").get("/api/tables/1/equipment/d-9")).status_code == 404
 
 

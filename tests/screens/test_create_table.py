@@ -155,7 +155,7 @@ def test_declined_terms_can_be_changed_and_asked_for_again_after_a_reload(
 
     other = new_user(house).sign_in("shift-manager", "/pit/resumed?view=running")
     expect(other.get_by_label("Denominations")).to_have_value("1 5 25 100 500 1000")
-    expect(other.get_by_label("Float")).to_have_value("100000")
+    expect(other.get_by_label("Float")).to_have_value("100,000")
     page.goto("/pit/resumed?view=running")
     expect(page.get_by_label("Float")).to_have_value("50000")
     page.get_by_role("button", name="Open the table").click()

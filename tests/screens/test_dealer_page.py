@@ -300,6 +300,18 @@ def test_dealer_goes_on_by_the_dice_after_a_power_failure(house: House, new_user
     assert screens.assert_in_sync()["seats"][player]["stack"] == 110_000
 
 
+def test_interruption_is_not_confirmed_between_rounds(house: House, new_user: NewUser) -> None:
+    page = new_user(house).sign_in("dealer", "/deal/kept")
+    expect(page.get_by_test_id("currency")).to_have_text("All in SGD")
+    page.locator("[data-irregularity=interruption]").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_test_id("too-late")).to_have_text(
+        "No round is being played, so none is interrupted."
+    )
+    expect(dialog.get_by_test_id("confirm")).to_be_disabled()
+    expect(dialog.get_by_role("group")).to_have_count(0)
+
+
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.4.2")
 def test_dealer_asks_for_approval_to_abandon_a_round_whose_dice_lie_open(
     house: House, new_user: NewUser

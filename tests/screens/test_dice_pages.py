@@ -76,6 +76,7 @@ def test_piece_is_registered_reported_and_replaced_on_the_equipment_page(
     row.get_by_role("button", name="History of l-1").click()
     expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(3)
     expect(page.get_by_role("dialog")).to_contain_text("Replaced by l-2")
+    expect(page.get_by_role("dialog")).to_contain_text("supervisor supervisor")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 

@@ -214,7 +214,7 @@ def test_limits_requested_by_one_supervisor_apply_once_another_approves(
     expect(requester.get_by_text("The new limits hold when betting opens next.")).to_be_visible()
     place_bets(house, "limits", (1, 2, 3))
     assert house.get("/api/tables/limits")["limits"] == expected
-    expect(requester.get_by_label("Maximum: Big")).to_have_value("2500")
+    expect(requester.get_by_label("Maximum: Big")).to_have_value("2,500")
 
 
 def test_only_an_approved_correction_is_paid(house: House, new_user: NewUser) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import format_amount
+from tests.screens.browser import PHONE_ON_ITS_SIDE, format_amount
 from tests.screens.house import House, house_toml, table_toml
 from tests.screens.player_page import PlayerPage
 
@@ -235,6 +235,14 @@ def test_shooter_chooses_dice_bets_and_throws(house: House, new_user: NewUser) -
     expect(player.box("shooter")).to_have_attribute("aria-label", re.compile("your chips 7.00"))
     expect(player.page.get_by_test_id("staked")).to_have_text(format_amount(700))
     expect(player.page.get_by_test_id("stack")).to_have_text(format_amount(player.seat()["stack"]))
+
+    player.open_betting()
+    player.deal("close-betting")
+    width, height = PHONE_ON_ITS_SIDE
+    player.page.set_viewport_size({"width": width, "height": height})
+    player.page.reload()
+    expect(player.button("Throw the dice")).to_be_in_viewport(ratio=1)
+    expect(player.page.get_by_test_id("phase")).to_contain_text("Round 2")
 
 
 def test_automatic_table_counts_down_and_reveals_the_committed_seed(

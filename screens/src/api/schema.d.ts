@@ -4345,11 +4345,16 @@ export interface components {
         /**
          * PieceHistory
          * @description The life of a piece of equipment: who did what with it, and when.
+         *
+         *         `names` are the sign-in names of those people, by id.
          */
         PieceHistory: {
             piece: string;
             events: components["schemas"]["EntryView"][];
             prose: string[];
+            names: {
+                [key: string]: string;
+            };
         };
         /**
          * AffectedRounds

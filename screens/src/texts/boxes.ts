@@ -1,6 +1,6 @@
 // Name boxes and faces for lists and labels, where the wording of the felt is too long.
 
-import { textOr } from "./texts.ts";
+import { t, textOr } from "./texts.ts";
 
 /** Return the name of a face: its number, or the name of its symbol. */
 export const faceName = (face: string): string => textOr(`box.face.${face}`, face);
@@ -15,5 +15,5 @@ export function boxName(spot: string): string {
       .map(faceName)
       .join(selection.match(/[a-z]/) ? " " : "-") ?? "";
   const name = textOr(`box.family.${family}`, box, { faces });
-  return end ? `${name} (${textOr(`box.end.${end}`, end)})` : name;
+  return end ? t("box.at-end", { name, end: textOr(`box.end.${end}`, end) }) : name;
 }

@@ -3,7 +3,7 @@ import { boxName, faceName } from "./boxes.ts";
 import { add } from "./catalogues.ts";
 import { language } from "./language.svelte.ts";
 import { meaningOf, oddsText } from "./meanings.ts";
-import { listed, t, textOr } from "./texts.ts";
+import { labelled, listed, t, textOr } from "./texts.ts";
 import hant from "./zh-Hant.json";
 
 add("zh-Hant", hant);
@@ -28,6 +28,12 @@ test("names in a line have the separator of the language", () => {
   expect(listed(["1", "2"])).toBe("1, 2");
   language.now = "zh-Hant";
   expect(listed(["1", "2"])).toBe("1、2");
+});
+
+test("a label has the colon of the language, and the end of a layout its brackets", () => {
+  expect([labelled("Faulty", "{text}"), boxName("big@left")]).toEqual(["Faulty: {text}", "Big (left)"]);
+  language.now = "zh-Hant";
+  expect([labelled("故障", "鈴"), boxName("big@left")]).toEqual(["故障：鈴", "大（左）"]);
 });
 
 test("data without a text is shown as it is, braces and all", () => {

@@ -19,6 +19,9 @@ export function textOr(key: string, fallback: string, values: Values = {}): stri
 /** Return names in one line, with the separator of the user's language. */
 export const listed = (names: readonly string[]): string => names.join(t("common.list-separator"));
 
+/** Return a text after its label, with the colon of the user's language. */
+export const labelled = (label: string, text: string): string => t("common.labelled", { label, text });
+
 /** Return a text with a capital letter, for the beginning of a line. */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

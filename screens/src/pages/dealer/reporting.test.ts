@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
-import { choosesRounds, concerned, inTime, seconds, waitsForVoid } from "./reporting.ts";
+import { choosesRounds, concerned, inTime, onlyLocks, seconds, waitsForVoid } from "./reporting.ts";
 
 const rule = (changes: Partial<Irregularity>) =>
   ({ consequence: "void-round", clause: "5.5", caused_by: "tumble", ...changes }) as Irregularity;
@@ -19,6 +19,12 @@ test("a report after the call or the last payment needs a supervisor", () => {
   expect(seconds(rule({}), view(["tumble"], 0), [2])).toEqual([]);
   expect(seconds(rule({}), view(["tumble", "call-result"], 0, [1, 2, 3]), [2])).toContain("supervisor");
   expect(seconds(rule({}), view(null), [1])).toContain("supervisor");
+});
+
+test("an interruption concerns a round that is being played", () => {
+  const interruption = rule({ consequence: "continue-if-conclusive", caused_by: null, locks_table: true });
+  expect([inTime(interruption, view(null), []), inTime(interruption, view(["tumble"]), [])]).toEqual([false, true]);
+  expect(onlyLocks(interruption, view(null))).toBe(false);
 });
 
 test.each([

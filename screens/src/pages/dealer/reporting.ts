@@ -16,7 +16,12 @@ export function mayReport(game: GameView, rule: Irregularity, mine: Roles): bool
 }
 
 /** Whether a report that names no round only locks the table: equipment that fails while no round is played. */
-export const onlyLocks = (rule: Irregularity, view: TableView): boolean => !!rule.locks_table && !view.round;
+export const onlyLocks = (rule: Irregularity, view: TableView): boolean =>
+  !!rule.locks_table && !view.round && !interruptsNothing(rule, view);
+
+/** Whether a report says what becomes of the current round, and there is none. */
+export const interruptsNothing = (rule: Irregularity, view: TableView): boolean =>
+  rule.consequence === "continue-if-conclusive" && !view.round;
 
 /**
  * Return the rounds that a report voids unless others are chosen: the current one, or the last settled one if the
@@ -42,6 +47,7 @@ export const choosesRounds = (rule: Irregularity): boolean =>
 /** Whether an irregularity that is found now still voids these rounds. */
 export function inTime(rule: Irregularity, view: TableView, rounds: readonly number[]): boolean {
   const voids = isNeverLate(rule) || rule.consequence === "void-round" || rule.consequence === "throw-again";
+  if (interruptsNothing(rule, view)) return false;
   if (!rounds.length && onlyLocks(rule, view)) return true;
   return !voids || (rounds.length > 0 && rounds.every((each) => mayBeVoid(rule, view, each)));
 }

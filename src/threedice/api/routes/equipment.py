@@ -5,7 +5,7 @@ The register is part of the table's state; the histories read the log, in the qu
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from litestar import get
@@ -20,11 +20,14 @@ from threedice.errors import UnknownName
 from threedice.house.reports.equipment import read_equipment_history, read_piece_history
 from threedice.rulebook import Game
 from threedice.rulebook.conduct import IrregularityName
-from threedice.table.commands import Die
+from threedice.table.commands import Actor, Die
 from threedice.table.equipment.history import RoundEquipment, affected_rounds, equipment_of_round
 from threedice.table.equipment.prose import describe_equipment_event
 from threedice.table.events import TestedDisplay
 from threedice.table.state import EquipmentState, PieceCondition, TableState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DieNumber = Annotated[int | None, QueryParameter(ge=1, le=20)]
 
@@ -77,11 +80,15 @@ class EquipmentView(msgspec.Struct, frozen=True):
 
 
 class PieceHistory(msgspec.Struct, frozen=True):
-    """The life of a piece of equipment: who did what with it, and when."""
+    """The life of a piece of equipment: who did what with it, and when.
+
+    `names` are the sign-in names of those people, by id.
+    """
 
     piece: str
     events: list[EntryView]
     prose: list[str]
+    names: dict[str, str]
 
 
 class AffectedRounds(msgspec.Struct, frozen=True):
@@ -191,11 +198,22 @@ def _load_piece(context: Context, game: Game, table: str, piece: str) -> PieceHi
     found = list(read_piece_history(context.house.command_handler.store, table, piece))
     if not found:
         raise UnknownName(f"piece of table {table}", piece, [])
+    names = {each.id: each.name for each in context.identity.accounts.all()}
+    acted = {person.id for _, event in found for person in _people_of(event)}
     return PieceHistory(
         piece,
         [EntryView(entry.version, entry.at, event) for entry, event in found],
         [describe_equipment_event(game, event).strip() for _, event in found],
+        {person: names[person] for person in sorted(acted) if names.get(person)},
     )
+
+
+def _people_of(event: msgspec.Struct) -> Iterator[Actor]:
+    """Return the people who acted, or agreed, in an event."""
+    for field in ("by", "approved_by"):
+        person = getattr(event, field, None)
+        if isinstance(person, Actor):
+            yield person
 
 
 def _propose_rounds(

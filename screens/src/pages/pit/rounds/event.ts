@@ -6,7 +6,7 @@ import { money } from "../../../lib/money.ts";
 import { boxName, faceName } from "../../../texts/boxes.ts";
 import { causeName } from "../../../texts/irregularities.ts";
 import { playerName } from "../shared/names.svelte.ts";
-import { t, textOr } from "../../../texts/texts.ts";
+import { labelled, t, textOr } from "../../../texts/texts.ts";
 
 // The fields of any event; the text of each type uses the fields that it has.
 interface Loose {
@@ -68,7 +68,10 @@ function amountOf(type: string, said: Loose, bets: [string, string, number, numb
 function whatOf(said: Loose, game: GameView): string {
   if (said.step) return textOr(`rules.step.${said.step}`, said.step);
   if (said.irregularity) return causeName(said.irregularity);
-  if (said.cause) return [causeName(said.cause), whatOf({ ...said, cause: "" }, game)].filter(Boolean).join(": ");
+  if (said.cause) {
+    const more = whatOf({ ...said, cause: "" }, game);
+    return more ? labelled(causeName(said.cause), more) : causeName(said.cause);
+  }
   if (said.remedy === "substitute-procedure") return t("pit.event.substitute-procedure", { reason: said.reason ?? "" });
   if (said.check) return game.conduct.opening?.[said.check]?.what || said.check;
   return said.reason ?? said.note ?? said.game ?? "";

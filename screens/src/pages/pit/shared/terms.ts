@@ -5,7 +5,7 @@ import type { BoxView, GameView, PlannedOpening, TableView } from "../../../api/
 import { faceValue } from "../../../chips/counts.ts";
 import type { Counts } from "../../../chips/counts.ts";
 import { chipsText, parseChips, usualChips } from "../../../lib/denominations.ts";
-import { editable, typed } from "../../../lib/money.ts";
+import { short, typed } from "../../../lib/money.ts";
 import { draftOf, familiesOf, limitsOf, rangeOf } from "../limits/limits.ts";
 import type { Draft, Typed } from "../limits/limits.ts";
 
@@ -37,7 +37,7 @@ const DIFFERENTIAL_MAXIMA = 10;
 /** Propose the terms of a table that has not been opened on its game. */
 export function usualTerms(game: GameView, currency: string, dealtByHouse: boolean): Terms {
   const chips = usualChips(currency);
-  const show = (amount: number) => editable(amount, currency);
+  const show = (amount: number) => short(amount, currency);
   return {
     mode: dealtByHouse ? "refuse" : "record",
     chips: chipsText(chips, currency),
@@ -79,7 +79,7 @@ function roundNumberUpTo(amount: number): number {
 
 /** Return the terms on which a closed table was open last; its float is counted anew. */
 export function lastTerms(view: TableView): Terms {
-  const show = (amount: number) => editable(amount, view.currency);
+  const show = (amount: number) => short(amount, view.currency);
   return {
     mode: view.mode === "refuse" ? "refuse" : "record",
     chips: chipsText(view.chips, view.currency),
@@ -90,7 +90,7 @@ export function lastTerms(view: TableView): Terms {
 
 /** Return the terms of the house file; the float is counted. */
 export function plannedTerms({ mode, chips, limits }: PlannedOpening, currency: string): Terms {
-  const show = (amount: number) => editable(amount, currency);
+  const show = (amount: number) => short(amount, currency);
   return { mode, chips: chipsText(chips, currency), float: "", limits: draftOf(limits, show) };
 }
 
