@@ -25,6 +25,10 @@ def sample(kind: type[Message], random: Random) -> Message:
 
 
 def _value(of: Any, random: Random) -> Any:
+    return _value_of_type(of.type if isinstance(of, inspect.Metadata) else of, random)
+
+
+def _value_of_type(of: Any, random: Random) -> Any:
     match of:
         case inspect.StructType():
             tag = {of.tag_field: of.tag} if of.tag_field else {}

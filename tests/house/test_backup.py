@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import random
+import re
 import resource
 import shutil
 import sqlite3
@@ -624,6 +626,17 @@ def test_house_restored_twice_has_two_events(
     with other.store() as store:
         assert store.head("house").version == 2
         assert verify_log(store, public_keys=read_public_keys(house.state)).is_sound
+
+
+def test_passphrase_that_takes_too_long_to_try_is_not_said_to_be_wrong(tmp_path: Path) -> None:
+    file, passphrase = tmp_path / "saved", "four words are enough"
+    with file.open("wb") as target:
+        container.encrypt(io.BytesIO(b"a house"), target, container.Encryption((), passphrase))
+    slow = re.sub(rb"(?<=-> scrypt )(\S+) \d\d\n", rb"\1 62\n", file.read_bytes())
+    file.write_bytes(slow)
+
+    with pytest.raises(InvalidInput, match="too slow or too busy"):
+        container.decrypt(file, io.BytesIO(), container.Decryption((), lambda: passphrase))
 
 
 @pytest.mark.long

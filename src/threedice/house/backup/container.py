@@ -26,6 +26,9 @@ SQLITE_MAGIC: Final = b"SQLite format 3\0"
 """The first bytes of copies of the log, and of the plain backups of earlier versions."""
 
 MAX_SEALED_BYTES: Final = 4096
+MEASUREMENTS: Final = 20
+"""How often the speed of the machine is measured before a passphrase is said to take too long."""
+
 _LENGTH: Final = Struct(">I")
 
 
@@ -127,12 +130,40 @@ def _open_identity(file: Path, sealed: bytes, decryption: Decryption) -> list[An
     if decryption.ask_passphrase is None:
         raise InvalidInput(f"{file} is encrypted with a passphrase; an identity does not open it")
     try:
-        text = pyrage.passphrase.decrypt(sealed, decryption.ask_passphrase())
+        text = _decrypt_by_passphrase(sealed, decryption.ask_passphrase())
         return [pyrage.x25519.Identity.from_str(text.decode())]
     except (pyrage.DecryptError, pyrage.IdentityError, UnicodeDecodeError, OSError) as error:
+        if _is_too_slow(error):
+            raise InvalidInput(
+                f"this machine is too slow or too busy to try the passphrase of {file}, or the "
+                "beginning of the file was changed; try again, or use a faster machine"
+            ) from error
         raise InvalidInput(
             f"the passphrase does not open {file}, or the beginning of the file was changed"
         ) from error
+
+
+def _decrypt_by_passphrase(sealed: bytes, passphrase: str) -> bytes:
+    """Decrypt with a passphrase.
+
+    age first measures the machine for a millisecond, and refuses if the passphrase would take 16
+    times the second that it took to encrypt. A machine that is busy in that millisecond seems that
+    slow, so it is measured several times.
+    """
+    measured = 0
+    while True:
+        try:
+            plain: bytes = pyrage.passphrase.decrypt(sealed, passphrase)
+        except pyrage.DecryptError as error:
+            measured += 1
+            if measured == MEASUREMENTS or not _is_too_slow(error):
+                raise
+        else:
+            return plain
+
+
+def _is_too_slow(error: Exception) -> bool:
+    return str(error).startswith("Excessive work")
 
 
 def _changed(file: Path) -> TamperedData:
