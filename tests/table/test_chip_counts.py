@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import product
 from operator import mul
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,30 @@ def test_a_buy_in_for_other_chips_is_refused(counts: ChipCounts, code: str) -> N
     with pytest.raises(Refusal) as refused:
         table.buy_in("ann", amount, counts=counts)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("amount", "counts", "cash_facts"),
+    [
+        (20_000, None, {"short": 4_000}),
+        (1_005, {"5": 201}, {"chip": "5", "count": 201, "held": 200}),
+    ],
+)
+def test_refused_buy_in_from_an_account_does_not_say_what_the_rack_holds(
+    amount: int, counts: ChipCounts | None, cash_facts: dict[str, Any]
+) -> None:
+    table = ChipTable()
+    asked: dict[str, Any] = {} if counts is None else {"counts": counts}
+    ann = Actor(id="ann", role="player")
+    with pytest.raises(Refusal) as with_cash:
+        table.buy_in("ann", amount, **asked)
+    from_account = commands.BuyIn(
+        by=ann, player="ann", amount=amount, age_years=30, source="account", **asked
+    )
+    refusal = refusal_of(table, from_account)
+
+    assert with_cash.value.facts == cash_facts
+    assert (refusal.code, refusal.facts) == ("chips/rack", {"amount": amount})
 
 
 def test_counts_of_chips_are_refused_where_a_table_deals_in_amounts() -> None:
