@@ -77,6 +77,15 @@ def test_box_written_in_another_order_is_refused_with_the_right_order(tmp_path: 
     assert error.remedy == "did you mean 5-6?"
 
 
+def test_pair_written_after_a_lower_face_is_refused_with_the_right_order(tmp_path: Path) -> None:
+    wager = ('"two-faces"\nwins = "shows-both"', '"pair-and-single"\nwins = "exactly"')
+
+    error = expect_error(tmp_path, edit_book(wager, ('"1-2", "5-6"]', '"2-2-1", "1-2-2"]')))
+
+    assert "'1-2-2' is not a selection" in error.problem
+    assert error.remedy == "did you mean 2-2-1?"
+
+
 def test_selection_with_other_faces_is_refused_with_the_nearest_ones(tmp_path: Path) -> None:
     row = ('group = { odds = "6 to 1" }', 'group = { odds = "6 to 1", boxes = ["1-2-4"] }')
 
