@@ -78,7 +78,7 @@ class Refusal(ThreediceError):
     def __init__(
         self, code: str, text: str, clause: tuple[str, ...], facts: dict[str, Any]
     ) -> None:
-        self.code, self.clause, self.facts = code, clause, facts
+        self.code, self.text, self.clause, self.facts = code, text, clause, facts
         under = f" ({', '.join(clause)})" if clause else ""
         super().__init__(f"{text.format_map(facts)}{under}")
 

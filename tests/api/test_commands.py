@@ -255,14 +255,15 @@ async def test_hundred_concurrent_retries_place_one_bet(house_in_play: HouseApp)
 async def test_command_outcome_is_visible_only_to_its_sender(house_in_play: HouseApp) -> None:
     sent = await house_in_play.bet("player", key="k-7")
     outcome = await house_in_play.client("player").get("/api/commands/k-7")
-    assert outcome.json() == {"accepted": True, "answer": sent.json()}
-    nothing = {"accepted": False, "answer": None}
+    assert outcome.json() == {"status": "accepted", "answer": sent.json(), "problem": None}
+    nothing = {"status": "unknown", "answer": None, "problem": None}
     for who in ("other player", "dealer"):
         assert (await house_in_play.client(who).get("/api/commands/k-7")).json() == nothing
     assert (await house_in_play.client("player").get("/api/commands/k-8")).json() == nothing
     refused = await house_in_play.bet("player", 3, key="k-9")
     assert refused.status_code == 409
-    assert (await house_in_play.client("player").get("/api/commands/k-9")).json() == nothing
+    outcome = await house_in_play.client("player").get("/api/commands/k-9")
+    assert outcome.json() == {"status": "refused", "answer": None, "problem": refused.json()}
 
 
 class SlowStore(MemoryStore):
@@ -293,7 +294,8 @@ async def test_outcome_query_waits_for_a_command_in_flight() -> None:
             await asyncio.sleep(0)
         store.may_write.set()
         outcome = await query
-        assert outcome.json() == {"accepted": True, "answer": (await bet).json()}
+        assert outcome.json()["status"] == "accepted"
+        assert outcome.json()["answer"] == (await bet).json()
 
 
 async def test_command_result_for_a_player_omits_other_players(house_in_play: HouseApp) -> None:
@@ -400,7 +402,7 @@ async def test_no_bet_racing_with_the_close_is_lost_or_accepted_late(tmp_path: P
                     refused += 1
             for (caller, key), (status, _) in outcomes[::97]:
                 _, outcome = await caller.request("GET", f"/api/commands/{key}")
-                assert outcome["accepted"] is (status == 200)
+                assert outcome["status"] == ("accepted" if status == 200 else "refused")
             assert accepted == set(placed)
             assert refused == BETS - len(accepted)
             assert refused

@@ -63,6 +63,15 @@ class ServerPair:
         self._processes[name].send_signal(signal.SIGKILL)
         self._processes[name].wait()
 
+    @contextmanager
+    def standing_still(self, name: str) -> Iterator[None]:
+        """Stop a server without its knowing, and let it go on at the end."""
+        self._processes[name].send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._processes[name].send_signal(signal.SIGCONT)
+
     def close(self) -> None:
         self._ends.close()
 
@@ -258,6 +267,48 @@ async def test_killing_either_of_two_servers_loses_no_bet_and_no_event(pair: Ser
     seen = following.result()
     assert seen == list(range(done["version"] + 1, done["version"] + 1 + BETS))
     assert stored_bets(pair) == [f"bet-{number}" for number in range(BETS)]
+
+
+async def test_bet_refused_by_one_server_is_not_executed_by_another_that_stood_still(
+    pair: ServerPair,
+) -> None:
+    _, dealer = pair.token("dora", "dealer", "deal", "play", "read")
+    ann, ann_token = pair.token("ann", "player", "play", "read")
+    bet = {"type": "PlaceBet", "player": ann, "box": "big", "amount": 50}
+    async with (
+        pair.http("one", ann_token) as slow,
+        pair.http("other", ann_token) as other,
+        pair.http("other", dealer) as staff,
+    ):
+        await send(staff, "chips", type="BuyIn", player=ann, amount=1_000, age_years=30)
+        await send(staff, "open", type="OpenBetting")
+        await send(slow, "before", **bet)  # so that the server has the round in memory
+        with pair.standing_still("one"):
+            late = asyncio.create_task(
+                slow.post(
+                    "/api/tables/pit-1/commands", json=bet, headers={"Idempotency-Key": "late"}
+                )
+            )
+            await send(staff, "close", type="CloseBetting")
+            refused = await other.post(
+                "/api/tables/pit-1/commands", json=bet, headers={"Idempotency-Key": "late"}
+            )
+            assert (refused.status_code, refused.json()["code"]) == (409, "betting/closed")
+            outcome = (await other.get("/api/commands/late")).json()
+            assert outcome == {"status": "refused", "answer": None, "problem": refused.json()}
+            await send(staff, "tumble", type="Tumble", times=3)
+            await send(staff, "uncover", type="Uncover")
+            await send(staff, "call", type="CallResult", dice=[1, 2, 3])
+            for step in ("CollectLosers", "PayWinners", "OpenBetting"):
+                await send(staff, f"next-{step}", type=step)
+            assert not late.done()
+        answer = await late
+        assert (answer.status_code, answer.json()) == (409, refused.json())
+        assert (await slow.get("/api/commands/late")).json() == outcome
+    store = open_store(pair.url)
+    bets = [entry for entry in store.scan("table/pit-1") if entry.kind == "BetPlaced"]
+    store.close()
+    assert len(bets) == 1
 
 
 async def events_until(socket: Any, version: int) -> list[dict[str, Any]]:

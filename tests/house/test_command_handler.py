@@ -44,22 +44,6 @@ async def test_accepted_command_is_in_the_log_when_its_result_returns() -> None:
         assert isinstance(answer.events[0], BetPlaced)
 
 
-async def test_refused_command_is_not_stored_and_its_key_can_be_used_again() -> None:
-    store = MemoryStore()
-    async with CommandHandler(store) as handler:
-        people = People(handler)
-        await people.open()
-        before = store.heads()
-        with pytest.raises(Refusal):
-            await people.bet("ann", 50, "big", key="mine")
-        assert store.heads() == before
-        assert store.answer("ann", "mine") is None
-
-        await people.play("open betting")
-
-        assert (await people.bet("ann", 50, "big", key="mine")).events
-
-
 @pytest.mark.parametrize(("account", "key"), [("ann", "\ud800"), ("\udfff", "mine")])
 async def test_account_or_key_that_is_not_encodable_is_refused_every_time(
     account: str, key: str
@@ -98,8 +82,8 @@ async def test_repeated_command_returns_its_first_result_after_a_restart_and_clo
         people = People(handler)
 
         assert await people.bet("ann", 50, "big", key="mine") == first
-        assert await handler.find_result("ann", "mine") == first
-        assert await handler.find_result("ann", "other") is None
+        assert await handler.find_outcome("ann", "mine") == first
+        assert await handler.find_outcome("ann", "other") is None
         assert await people.stack("ann") == 950
 
 

@@ -38,10 +38,11 @@ if TYPE_CHECKING:
             None,
         ),
         (
-            "INSERT INTO answers SELECT 'eve', key, command_hash, spans FROM answers LIMIT 1",
+            "INSERT INTO answers SELECT 'eve', key, command_hash, spans, x'' FROM answers LIMIT 1",
             None,
         ),
-        ("INSERT INTO answers VALUES ('eve', 'k', zeroblob(32), CAST('[]' AS BLOB))", None),
+        ("INSERT INTO answers VALUES ('eve', 'k', zeroblob(32), CAST('[]' AS BLOB), x'')", None),
+        ("UPDATE answers SET refusal = CAST('{}' AS BLOB) WHERE account = 'bob'", None),
         ("UPDATE answers SET spans = CAST(' ' || CAST(spans AS TEXT) AS BLOB)", None),
     ],
 )

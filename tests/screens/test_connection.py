@@ -15,7 +15,7 @@ from tests.screens.network import FaultyNetwork, is_command
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Request
 
     from tests.screens.browser import NewUser
 
@@ -177,6 +177,26 @@ def test_bet_with_a_lost_message_is_placed_once(house: House, new_user: NewUser,
     assert len(set(network.idempotency_keys)) == 1
 
 
+def test_bet_and_its_withdrawal_name_their_round(house: House, new_user: NewUser) -> None:
+    open_betting(house, "answers", "player")
+    number = house.get("/api/tables/answers", "player")["round"]["number"]
+    page = new_user(house).sign_in("player", "/table/answers")
+    with page.expect_request(is_command_request) as placed:
+        tap(page, "small")
+    with page.expect_request(is_command_request) as withdrawn:
+        toolbar = page.get_by_role("toolbar", name="All your bets")
+        toolbar.get_by_role("button", name="Undo", exact=True).click()
+    bodies = [sent.value.post_data_json for sent in (placed, withdrawn)]
+    assert [(body["type"], body["round"]) for body in bodies] == [
+        ("PlaceBet", number),
+        ("WithdrawBet", number),
+    ]
+
+
+def is_command_request(request: Request) -> bool:
+    return is_command(request.url)
+
+
 def test_bet_not_sent_before_its_round_ended_is_not_placed_in_the_next_round(
     house: House, new_user: NewUser
 ) -> None:
@@ -191,7 +211,7 @@ def test_bet_not_sent_before_its_round_ended_is_not_placed_in_the_next_round(
     house.send("dealer", "answers", "AbandonRound", reason="the dice are lost")
     house.send("dealer", "answers", "OpenBetting")
     network.offline = False
-    expect(page.get_by_test_id("refusal")).to_contain_text("did not reach the house in time")
+    expect(page.get_by_test_id("refusal")).to_contain_text("which is not being played now")
     assert_in_sync(page, house, "answers")
     assert house.get("/api/tables/answers", "player")["round"]["totals"] == {}
 

@@ -4,10 +4,9 @@
 
 import { get, post, Trouble } from "./client.ts";
 import type { Body } from "./client.ts";
-import type { CommandResultView, CommandStatusView } from "./schema.d.ts";
+import type { CommandResultView, CommandStatusView, TableView } from "./schema.d.ts";
 import { session } from "../lib/session.svelte.ts";
 import { isRecord, isText, readList, write } from "../lib/storage.ts";
-import { t } from "../texts/texts.ts";
 
 export type TableCommand = Body<"/api/tables/{table}/commands", "post">;
 export type AccountCommand = Body<"/api/accounts/{player}/commands", "post">;
@@ -16,24 +15,20 @@ const WAITS_MS = [300, 700, 1500, 3000, 5000];
 /** The request timeout, after which the outcome is looked up. */
 const PATIENCE_MS = 5000;
 
-/** Create the error for a command that did not reach the server before its round ended. */
-export const lapsed = (): Trouble => new Trouble(0, { code: "command/lapsed", title: t("common.lapsed") });
-
 /**
- * Send a command to a table; the promise settles only when the server has accepted or refused it. A command with a
- * `round`, such as a bet, lapses if it could not be sent before that round ended.
+ * Send a command to a table; the promise settles only when the server has accepted or refused it. The server refuses a
+ * bet that names another `round` than the current one, however late it arrives.
  */
-export function command(table: string, what: TableCommand, key = newKey(), round?: number): Promise<CommandResultView> {
+export function command(table: string, what: TableCommand, key = newKey()): Promise<CommandResultView> {
   const send = (headers: Record<string, string>) =>
     post("/api/tables/{table}/commands", what, { at: { table }, headers, patienceMs: PATIENCE_MS });
-  const still = async () => {
-    if (round === undefined) return true;
-    return (await get("/api/tables/{table}", { at: { table }, background: true })).round?.number === round;
-  };
   const ask = (reason: string) =>
     post("/api/tables/{table}/requests", { command: what as RequestedCommand, reason }, { at: { table } });
-  return settled({ key, account: session.who?.account ?? "", table, what }, send, still).catch(orAsk(what, ask));
+  return settled({ key, account: session.who?.account ?? "", table, what }, send).catch(orAsk(what, ask));
 }
+
+/** Name the round of a view in a bet or its withdrawal, which is refused in any other. */
+export const inRound = (view: TableView): { round?: number } => (view.round ? { round: view.round.number } : {});
 
 /** A command that can be requested: it names no second person. */
 export type RequestedCommand = Body<"/api/tables/{table}/requests", "post">["command"];
@@ -72,47 +67,33 @@ export function accountCommand(player: string, what: AccountCommand, key = newKe
     post("/api/accounts/{player}/commands", what, { at: { player }, headers, patienceMs: PATIENCE_MS });
   const ask = (reason: string) =>
     post("/api/accounts/{player}/requests", { command: what as RequestedCommand, reason }, { at: { player } });
-  const still = () => Promise.resolve(true);
-  return settled({ key, account: session.who?.account ?? "", table: "", what }, send, still).catch(orAsk(what, ask));
+  return settled({ key, account: session.who?.account ?? "", table: "", what }, send).catch(orAsk(what, ask));
 }
 
 type Send = (headers: Record<string, string>) => Promise<unknown>;
 
-async function settled(sent: PendingCommand, send: Send, still: () => Promise<boolean>): Promise<CommandResultView> {
+async function settled(sent: PendingCommand, send: Send): Promise<CommandResultView> {
   remember(sent);
   sentFromThisPage.add(sent.key);
   try {
-    return await sentUntilAnswered(sent.key, send, still);
+    return await sentUntilAnswered(sent.key, send);
   } finally {
     sentFromThisPage.delete(sent.key);
     forget(sent.key);
   }
 }
 
-async function sentUntilAnswered(key: string, send: Send, still: () => Promise<boolean>): Promise<CommandResultView> {
+async function sentUntilAnswered(key: string, send: Send): Promise<CommandResultView> {
   for (let attempt = 0; ; attempt++) {
     try {
       return (await send({ "Idempotency-Key": key })) as CommandResultView;
     } catch (error) {
       if (!(error instanceof Trouble) || !mayHelpAgain(error)) throw error;
     }
-    const wait = () => pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
-    await wait();
-    const { accepted, answer } = await outcomeOf(key);
-    if (accepted && answer) return answer;
-    if (!(await patiently(still, wait))) throw lapsed();
-  }
-}
-
-/** Retry until there is a response. */
-async function patiently<T>(ask: () => Promise<T>, wait: () => Promise<unknown>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof Trouble) || !mayHelpAgain(error)) throw error;
-      await wait();
-    }
+    await pause(WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)]!);
+    const { answer, problem } = await outcomeOf(key);
+    if (answer) return answer;
+    if (problem) throw new Trouble(problem.status, problem);
   }
 }
 
@@ -162,7 +143,7 @@ export async function abandonedCommands(
   return abandoned;
 }
 
-/** Poll until the server reports whether a command was accepted. */
+/** Poll until the server reports whether a command was accepted or refused, or that it does not know. */
 async function outcomeOf(key: string): Promise<CommandStatusView> {
   for (;;) {
     try {

@@ -321,7 +321,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show whether a command of the caller was accepted, and its result, by idempotency key. */
+        /** Show whether a command of the caller was accepted or refused, by its idempotency key. */
         get: operations["show-answer"];
         put?: never;
         post?: never;
@@ -3237,6 +3237,7 @@ export interface components {
         PlaceBet: {
             /** @enum {unknown} */
             type: "PlaceBet";
+            round?: number;
             player: string;
             box: string;
             amount: number;
@@ -3258,6 +3259,7 @@ export interface components {
         WithdrawBet: {
             /** @enum {unknown} */
             type: "WithdrawBet";
+            round?: number;
             player: string;
             box: string;
             amount: number;
@@ -4047,12 +4049,32 @@ export interface components {
         };
         /**
          * CommandStatusView
-         * @description The outcome of a command: accepted or not, and its result.
+         * @description The outcome of a command: accepted with its result, or refused, finally, with its problem.
+         *
+         *         `unknown` promises nothing: the command may never have arrived, or be decided yet.
          */
         CommandStatusView: {
-            accepted: boolean;
+            /** @enum {unknown} */
+            status: "accepted" | "refused" | "unknown";
             /** @default null */
             answer: components["schemas"]["CommandResultView"] | null;
+            /** @default null */
+            problem: components["schemas"]["Problem"] | null;
+        };
+        /**
+         * Problem
+         * @description Details of an error: `code` for programs, `detail` for people, `clause` and `facts`.
+         */
+        Problem: {
+            type: string;
+            title: string;
+            status: number;
+            code: string;
+            detail: string;
+            /** @default [] */
+            clause: string[];
+            /** @default {} */
+            facts: Record<string, never>;
         };
         /**
          * AuthorityView
@@ -5443,21 +5465,6 @@ export interface components {
             cause: ("database-file-removed" | "disk-full" | "io-error" | "newer-database" | "other" | "read-only") | null;
         };
         /**
-         * Problem
-         * @description Details of an error: `code` for programs, `detail` for people, `clause` and `facts`.
-         */
-        Problem: {
-            type: string;
-            title: string;
-            status: number;
-            code: string;
-            detail: string;
-            /** @default [] */
-            clause: string[];
-            /** @default {} */
-            facts: Record<string, never>;
-        };
-        /**
          * SetLimits
          * @description Change the limits from the next opening of betting; a second person must approve.
          */
@@ -5746,6 +5753,7 @@ export type LosingBet = components['schemas']['LosingBet'];
 export type WinningBet = components['schemas']['WinningBet'];
 export type CommandResultView = components['schemas']['CommandResultView'];
 export type CommandStatusView = components['schemas']['CommandStatusView'];
+export type Problem = components['schemas']['Problem'];
 export type AuthorityView = components['schemas']['AuthorityView'];
 export type AuthorityRow = components['schemas']['AuthorityRow'];
 export type RequestView = components['schemas']['RequestView'];
@@ -5841,7 +5849,6 @@ export type LogVerification = components['schemas']['LogVerification'];
 export type IntegrityFinding = components['schemas']['IntegrityFinding'];
 export type Health = components['schemas']['Health'];
 export type HealthReason = components['schemas']['HealthReason'];
-export type Problem = components['schemas']['Problem'];
 export type SetLimits = components['schemas']['SetLimits'];
 export type CountRack = components['schemas']['CountRack'];
 export type CountDrop = components['schemas']['CountDrop'];
@@ -7900,7 +7907,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show whether a command of the caller was accepted, and its result, by idempotency key. */
+            /** @description Show whether a command of the caller was accepted or refused, by its idempotency key. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -225,7 +225,7 @@ async def _set_up_table(handler: CommandHandler, config: HouseConfig, name: str)
         await _establish_table(handler, name, setup)
     if not house_table.table.currency and not config.tables[name].rack:  # people count a rack
         key = f"house file: open {name}"
-        await handler.handle(opening, table=name, account=CONSOLE, key=key)
+        await handler.handle(opening, table=name, account=CONSOLE, key=key, may_retry=True)
     house_table = await handler.table(name)
     return _table_notices(house_table, config, config.tables[name], game)
 
@@ -233,7 +233,7 @@ async def _set_up_table(handler: CommandHandler, config: HouseConfig, name: str)
 async def _establish_table(handler: CommandHandler, name: str, command: EstablishTable) -> None:
     key = f"house file: establish {name}"
     try:
-        await handler.handle(command, table=name, account=CONSOLE, key=key)
+        await handler.handle(command, table=name, account=CONSOLE, key=key, may_retry=True)
     except KeyReused:
         raise OperatingFailure(
             f"another server has set up table {name} with other settings; start all servers of a "

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from unicodedata import normalize
 
 import msgspec
 
-from threedice.errors import InvalidInput, TamperedData
+from threedice.errors import InvalidInput, Refusal, TamperedData
 from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.log.entry import NewEntry
@@ -64,6 +64,39 @@ def decode(entry: Entry) -> AnyStreamEvent:
 
 def _location(entry: Entry) -> str:
     return f"{entry.stream} version {entry.version}"
+
+
+class _StoredRefusal(msgspec.Struct, frozen=True):
+    """A refusal as stored; its facts are those that a response shows."""
+
+    code: str
+    text: str
+    clause: tuple[str, ...]
+    facts: dict[str, str | int | bool | None]
+
+
+_REFUSAL_DECODER = msgspec.json.Decoder(_StoredRefusal)
+
+
+def encode_refusal(refusal: Refusal) -> bytes:
+    """Encode a refusal for storing it under the key of its command."""
+    facts = {name: plain_fact(fact) for name, fact in refusal.facts.items()}
+    stored = _StoredRefusal(refusal.code, refusal.text, refusal.clause, facts)
+    return _EVENT_ENCODER.encode(stored)
+
+
+def decode_refusal(account: str, key: str, data: bytes) -> Refusal:
+    """Decode a stored refusal; raises `TamperedData` if the bytes hold none."""
+    try:
+        stored = _REFUSAL_DECODER.decode(data)
+        return Refusal(stored.code, stored.text, stored.clause, dict(stored.facts))
+    except (msgspec.DecodeError, UnicodeDecodeError, LookupError, ValueError) as error:
+        raise TamperedData(f"answer to {key} of {account}", f"not a refusal: {error}") from None
+
+
+def plain_fact(fact: Any) -> str | int | bool | None:
+    """Return a fact of a refusal as JSON can hold it."""
+    return fact if isinstance(fact, str | int | bool | None) else str(fact)
 
 
 def normalise_command(table: str, command: AnyStreamCommand) -> tuple[AnyStreamCommand, bytes]:

@@ -2,8 +2,10 @@
 
 `handle` gets the streams from `streams`, decides, queues the decision for the writer, and waits. A
 command completes even if its caller stops waiting. A repeated command (same account, key and
-content) runs once, and every caller gets the same result. With several servers on one database each
-decides on its own copy of a stream; on a conflict the command is decided again on the new entries.
+content) is decided once, and every caller gets the same result or refusal. With several servers on
+one database each decides on its own copy of a stream; on a conflict the command is decided again on
+the new entries. A refusal is written like an acceptance, so that it is final on every server too
+(ADR 40).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from threedice.errors import (
     UnknownName,
 )
 from threedice.house import decisions
-from threedice.house.codec import decode, normalise_command
+from threedice.house.codec import decode, decode_refusal, normalise_command
 from threedice.house.commands import AnyStreamCommand, EstablishTable
 from threedice.house.events import AnyStreamEvent
 from threedice.house.recovery import Suspension
@@ -78,7 +80,8 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
 
     `preceding_events` are the house's own events in the same append, such as the seed of the dice.
     `at` is the time of the entries if it is not the current time. `precondition` is checked on the
-    table or account before each decision; the command is not decided if it fails.
+    table or account before each decision; the command is not decided if it fails. `final` says that
+    a refusal is written under the key, which then never executes anything.
     """
 
     command: AnyStreamCommand
@@ -89,13 +92,14 @@ class CommandEnvelope(msgspec.Struct, frozen=True, gc=False):
     preceding_events: Sequence[AnyStreamEvent] = ()
     at: int | None = None
     precondition: Callable[[Any], bool] | None = None
+    final: bool = False
 
 
 class _CommandInFlight(NamedTuple):
     """A command that is being decided or written, and the futures of those who wait for it."""
 
     command_hash: bytes
-    task: asyncio.Task[CommandResult]
+    task: asyncio.Task[CommandResult | Refusal]
     callers: list[asyncio.Future[CommandResult]]
 
 
@@ -117,7 +121,7 @@ class CommandHandler:
         self.suspension = Suspension(self.streams, reopen_store)
         self._loop = asyncio.get_running_loop()
         self._in_flight: dict[tuple[str, str], _CommandInFlight] = {}
-        self._completed = OrderedDict[tuple[str, str], tuple[bytes, CommandResult]]()
+        self._completed = OrderedDict[tuple[str, str], tuple[bytes, CommandResult | Refusal]]()
 
     @property
     def store(self) -> Store:
@@ -139,11 +143,13 @@ class CommandHandler:
         account: str,
         key: str,
         precondition: Callable[[Any], bool] | None = None,
+        may_retry: bool = False,
     ) -> CommandResult:
-        """Decide a command and return its result once that is durable.
+        """Decide a command and return its result, or raise its refusal, once that is durable.
 
-        A repeated command with the same account and key returns the first result; another command
-        with the same account and key raises `KeyReused`. A precondition may also raise a refusal.
+        A repeated command with the same account and key has the same outcome; another command with
+        the same account and key raises `KeyReused`. A precondition may also raise a refusal. With
+        `may_retry` a refusal leaves the key unused.
         """
         if account == decisions.HOUSE_ACCOUNT:
             raise InvalidInput(
@@ -151,7 +157,14 @@ class CommandHandler:
             )
         if self.suspension.recovery_cause:
             raise StoreFailed(self.suspension.recovery_cause)
-        return await self._submit(command, table, account, key, precondition=precondition)
+        return await self._submit(
+            command,
+            table,
+            account,
+            key,
+            precondition=precondition,
+            final=not may_retry,
+        )
 
     async def check(
         self, command: AnyStreamCommand, *, table: str = "", account: str, key: str
@@ -191,8 +204,8 @@ class CommandHandler:
             precondition=precondition,
         )
 
-    async def find_result(self, account: str, key: str) -> CommandResult | None:
-        """Return the result of a command by its key; None if it was never accepted.
+    async def find_outcome(self, account: str, key: str) -> CommandResult | Refusal | None:
+        """Return the result or the final refusal of a command by its key; None if it has neither.
 
         A command in flight is waited for.
         """
@@ -202,7 +215,7 @@ class CommandHandler:
             with suppress(ThreediceError):
                 return await future
         answer = await self.runtime.run_blocking(self.store.answer, account, key)
-        return await self._read_result(answer, answer.command_hash) if answer else None
+        return await self._read_outcome(answer, answer.command_hash) if answer else None
 
     async def table(self, table: str) -> HouseTable:
         """Return the durable state of a table; it changes as commands are written."""
@@ -250,6 +263,7 @@ class CommandHandler:
         preceding_events: Sequence[AnyStreamEvent] = (),
         at: int | None = None,
         precondition: Callable[[Any], bool] | None = None,
+        final: bool = False,
     ) -> asyncio.Future[CommandResult]:
         """Start a command, or join the same one in flight or completed; return a future result.
 
@@ -268,57 +282,66 @@ class CommandHandler:
         future: asyncio.Future[CommandResult] = self._loop.create_future()
         if completed := self._completed.get(account_key):
             _require_same_command(completed[0], command_hash, key)
-            future.set_result(completed[1])
+            _settle(future, completed[1])
         elif in_flight := self._in_flight.get(account_key):
             _require_same_command(in_flight.command_hash, command_hash, key)
             in_flight.callers.append(future)
         else:
             envelope = CommandEnvelope(
-                command, command_hash, table, account, key, preceding_events, at, precondition
+                command,
+                command_hash,
+                table,
+                account,
+                key,
+                preceding_events,
+                at,
+                precondition,
+                final,
             )
-            task = self._loop.create_task(self._write_until_accepted(envelope))
+            task = self._loop.create_task(self._write_until_durable(envelope))
             self._in_flight[account_key] = _CommandInFlight(command_hash, task, [future])
             task.add_done_callback(partial(self._finish, account_key))
         return future
 
-    def _finish(self, account_key: tuple[str, str], task: asyncio.Task[CommandResult]) -> None:
-        """Pass the outcome of a command to all waiting callers, and cache a result."""
+    def _finish(
+        self, account_key: tuple[str, str], task: asyncio.Task[CommandResult | Refusal]
+    ) -> None:
+        """Pass the outcome of a command to all waiting callers, and cache it if it is durable."""
         command_hash, _, callers = self._in_flight.pop(account_key)
         error = OperatingFailure("the house is closing") if task.cancelled() else task.exception()
+        outcome = error or task.result()
         for caller in callers:
-            if caller.done():
-                continue
-            if error:
-                caller.set_exception(error)
-            else:
-                caller.set_result(task.result())
+            _settle(caller, outcome)
         if not error:
             self._completed[account_key] = command_hash, task.result()
             if len(self._completed) > MAX_CACHED_RESULTS:
                 self._completed.popitem(last=False)
 
-    async def _write_until_accepted(self, envelope: CommandEnvelope) -> CommandResult:
-        """Decide and write a command until it is accepted, retrying after conflicts.
+    async def _write_until_durable(self, envelope: CommandEnvelope) -> CommandResult | Refusal:
+        """Decide a command and write its entries or its refusal, retrying after conflicts.
 
-        An unavailable store is tolerated once; any other error of the writer is raised.
+        A bet stays with the round that it was first decided for. An unavailable store is tolerated
+        once; any other error of the writer is raised.
         """
         names = decisions.affected_streams(envelope.table, envelope.command)
         was_unavailable = False
         for _ in range(MAX_DECISION_ATTEMPTS):
             streams = await self.streams.get(names)
+            command = decisions.bind_to_round(envelope.command, streams[0].state)
+            envelope = msgspec.structs.replace(envelope, command=command)
             try:
                 pending = self._propose(envelope, streams)
             except (Refusal, StreamConflict):
-                if earlier_result := await self._recheck_before_refusal(envelope, streams):
-                    return earlier_result
+                if earlier_outcome := await self._recheck_before_refusal(envelope, streams):
+                    return earlier_outcome
                 if any(stream.is_stale for stream in streams):
                     continue
                 raise
             result = await pending.written
             if isinstance(result, Acceptance):
-                return _result_of(pending)
+                return pending.refusal or _result_of(pending)
             if isinstance(result, DuplicateKey):
-                return await self._read_result(result.answer, envelope.command_hash)
+                return await self._read_outcome(result.answer, envelope.command_hash)
             if isinstance(result, StoreUnavailable) and not was_unavailable:
                 was_unavailable = True
             elif isinstance(result, ThreediceError):
@@ -328,7 +351,15 @@ class CommandHandler:
         )
 
     def _propose(self, envelope: CommandEnvelope, streams: list[LiveStream[Any]]) -> PendingCommand:
-        decision, games = self._decide(envelope, streams)
+        """Decide a command, and queue its entries or its final refusal for writing."""
+        try:
+            decision, games = self._decide(envelope, streams)
+        except Refusal as refusal:
+            if not envelope.final:
+                raise
+            return self.streams.propose_refusal(
+                refusal, streams, envelope.account, envelope.key, envelope.command_hash
+            )
         return self.streams.propose(
             decision,
             streams,
@@ -371,11 +402,11 @@ class CommandHandler:
 
     async def _recheck_before_refusal(
         self, envelope: CommandEnvelope, streams: list[LiveStream[Any]]
-    ) -> CommandResult | None:
-        """Check the store before refusing a command.
+    ) -> CommandResult | Refusal | None:
+        """Check the store before refusing a command without writing the refusal.
 
-        Returns the result if the command was accepted before, and marks streams stale that another
-        server has extended.
+        Returns the outcome if the command has one, and marks streams stale that another server has
+        extended.
         """
 
         def read_store() -> tuple[StoredAnswer | None, dict[str, int]]:
@@ -384,13 +415,17 @@ class CommandHandler:
 
         answer, heads = await self.runtime.run_blocking(read_store)
         if answer:
-            return await self._read_result(answer, envelope.command_hash)
+            return await self._read_outcome(answer, envelope.command_hash)
         for name, version in heads.items():
             self.streams.mark_changed(name, version)
         return None
 
-    async def _read_result(self, answer: StoredAnswer, command_hash: bytes) -> CommandResult:
+    async def _read_outcome(
+        self, answer: StoredAnswer, command_hash: bytes
+    ) -> CommandResult | Refusal:
         _require_same_command(answer.command_hash, command_hash, answer.key)
+        if answer.refusal:
+            return decode_refusal(answer.account, answer.key, answer.refusal)
 
         def read() -> list[Entry]:
             return [
@@ -409,6 +444,19 @@ def _result_of(pending: PendingCommand) -> CommandResult:
     """Return the result of a command that has been written."""
     entries = chain.from_iterable([append.entries for append in pending.appends])
     return CommandResult(tuple(entries), tuple(chain.from_iterable(pending.events)))
+
+
+def _settle(caller: asyncio.Future[CommandResult], outcome: CommandResult | BaseException) -> None:
+    """Pass the outcome of a command to a caller who still waits."""
+    if caller.done():
+        return
+    if isinstance(outcome, Refusal):
+        # the frames of earlier callers would pile up on a refusal that is raised again
+        outcome = outcome.with_traceback(None)
+    if isinstance(outcome, BaseException):
+        caller.set_exception(outcome)
+    else:
+        caller.set_result(outcome)
 
 
 def _require_same_command(known_hash: bytes, command_hash: bytes, key: str) -> None:

@@ -10,6 +10,9 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from threedice.account import decide as decide_account
 from threedice.account.commands import PlayerAccountCommand, ReceiveFromTable, SendToTable
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
@@ -85,6 +88,17 @@ def affected_streams(table: str, command: AnyStreamCommand) -> tuple[str, ...]:
             return (table_stream(table), account_stream(command.player))
         case _:
             return (table_stream(table),)
+
+
+def bind_to_round(command: AnyStreamCommand, state: Any) -> AnyStreamCommand:
+    """Name the current round in a bet that names none, so that it is not decided for a later one.
+
+    A command may be decided several times, when other servers write first.
+    """
+    if not isinstance(command, table_commands.RoundBound) or command.round is not UNSET:
+        return command
+    current = state.table.round
+    return replace(command, round=current.number) if current else command
 
 
 def decide_for_account(account: PlayerAccount, command: AnyAccountCommand) -> Decision:

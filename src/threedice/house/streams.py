@@ -25,10 +25,11 @@ from threedice.errors import (
     BalanceMismatch,
     ForeignEntries,
     InvariantBroken,
+    Refusal,
     StoreFailed,
     TamperedData,
 )
-from threedice.house.codec import decode, tag_of
+from threedice.house.codec import decode, encode_refusal, tag_of
 from threedice.house.events import AnyStreamEvent, TableEstablished
 from threedice.house.live_stream import LiveStream, load_stream, read_new_entries
 from threedice.house.reports.projection import VIEW
@@ -40,7 +41,7 @@ from threedice.house.reports.statements import (
 )
 from threedice.house.stream_state import GameRegistry, HouseTable
 from threedice.log.entry import Entry, Head, hash_cause
-from threedice.log.records import Acceptance, Append, Proposal, Snapshot
+from threedice.log.records import Acceptance, Append, HeadConflict, Proposal, Snapshot
 from threedice.log.writer import Writer, WriteResult
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class PendingCommand(msgspec.Struct, frozen=True, gc=False):
     generations: list[int]
     events: Sequence[Sequence[AnyStreamEvent]]
     appends: tuple[Append, ...]
+    refusal: Refusal | None = None
 
 
 class LiveStreams:
@@ -272,6 +274,28 @@ class LiveStreams:
             raise
         return pending
 
+    def propose_refusal(
+        self,
+        refusal: Refusal,
+        streams: list[LiveStream[Any]],
+        account: str,
+        key: str,
+        command_hash: bytes,
+    ) -> PendingCommand:
+        """Queue a refusal for writing; it holds for the state it was decided on."""
+        appends = tuple([Append(stream.name, stream.head, ()) for stream in streams])
+        pending = PendingCommand(
+            self._loop.create_future(),
+            streams,
+            [stream.generation for stream in streams],
+            [() for _ in streams],
+            appends,
+            refusal,
+        )
+        proposal = Proposal(account, key, command_hash, appends, refusal=encode_refusal(refusal))
+        self.writer.submit(proposal, pending)
+        return pending
+
     def _deliver(self, batch: Sequence[PendingCommand], results: Sequence[WriteResult]) -> None:
         self._loop.call_soon_threadsafe(self._apply_results, batch, results)
 
@@ -281,7 +305,9 @@ class LiveStreams:
         """Process a batch's results: mark entries durable, or streams stale; then publish."""
         new_entries: dict[str, list[Entry]] = {}
         for pending, result in zip(batch, results, strict=True):
-            if isinstance(result, Acceptance):
+            if pending.refusal is not None and not isinstance(result, HeadConflict):
+                pass  # a refusal changes no stream
+            elif isinstance(result, Acceptance):
                 for i, stream in enumerate(pending.streams):
                     if snapshot := stream.mark_durable(pending.appends[i], pending.events[i]):
                         self._save_snapshot(snapshot)

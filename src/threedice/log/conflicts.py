@@ -65,7 +65,9 @@ def resolve_batch(
         else:
             batch.outcomes.append(ACCEPTED)
             answers[account_key] = answer = build_answer(proposal)
-            batch.answers.append((*account_key, answer.command_hash, encode_spans(answer.spans)))
+            batch.answers.append(
+                (*account_key, answer.command_hash, encode_spans(answer.spans), answer.refusal)
+            )
             for append in proposal.appends:
                 if append.entries:
                     heads[append.stream] = batch.heads[append.stream] = head_after(append)
@@ -106,11 +108,13 @@ def head_after(append: Append) -> Head:
 def build_answer(proposal: Proposal) -> StoredAnswer:
     """Return the answer to store for an accepted proposal."""
     spans = [
-        EntrySpan(append.stream, append.expected.version + 1, append.entries[-1].version)
+        EntrySpan(append.stream, append.expected.version + 1, head_after(append).version)
         for append in proposal.appends
-        if append.entries
+        if append.entries or proposal.refusal
     ]
-    return StoredAnswer(proposal.account, proposal.key, proposal.command_hash, tuple(spans))
+    return StoredAnswer(
+        proposal.account, proposal.key, proposal.command_hash, tuple(spans), proposal.refusal
+    )
 
 
 def check_proposals(proposals: Sequence[Proposal]) -> None:
@@ -126,6 +130,8 @@ def check_proposal(proposal: Proposal) -> None:
     for append in proposal.appends:
         version, stream = append.expected.version, append.stream
         _check_name("stream", stream)
+        if append.entries and proposal.refusal:
+            raise InvariantBroken(f"{proposal.key}: a refused command appends nothing to {stream}")
         for entry in append.entries:
             version += 1
             if entry.version != version or entry.stream != stream:

@@ -172,7 +172,7 @@ class RecordedTransaction:
         for entry in entries:
             self._run(_ADD_ENTRY, msgspec.structs.astuple(entry))
         span = EntrySpan(PEOPLE_STREAM, head.version + 1, new_head.version)
-        self._run(_ADD_ANSWER, (RECORD_ACCOUNT, key, digest, encode_spans((span,))))
+        self._run(_ADD_ANSWER, (RECORD_ACCOUNT, key, digest, encode_spans((span,)), b""))
         # A MAC after a foreign head would approve it, and refusing would keep everybody out.
         mac = b""
         if self._head_macs is not None and self._is_own:
@@ -294,7 +294,7 @@ _SET_HEAD: Final = "UPDATE streams SET version = ?, hash = ?, mac = ? WHERE stre
 
 _ADD_ENTRY: Final = f"INSERT INTO entries ({schema.ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
-_ADD_ANSWER: Final = f"INSERT INTO answers ({schema.ANSWER_COLUMNS}) VALUES (?, ?, ?, ?)"
+_ADD_ANSWER: Final = f"INSERT INTO answers ({schema.ANSWER_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
 
 _SET_SALTS: Final = (
     "INSERT INTO people_records (name, key, salt) VALUES {}"

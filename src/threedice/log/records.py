@@ -31,6 +31,7 @@ class Append(msgspec.Struct, frozen=True, gc=False):
 class Proposal(msgspec.Struct, frozen=True, gc=False):
     """The appends of one command, written to all its streams or to none.
 
+    A `refusal` is written instead of entries, provided that the heads are those it was decided on.
     `accepted` are heads that the house did not write and a person accepts: they get a valid MAC.
     """
 
@@ -40,13 +41,17 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
     appends: tuple[Append, ...]
     games: Mapping[str, bytes] = {}
     accepted: Mapping[str, Head] = {}
+    refusal: bytes = b""
 
 
 # --- outcomes -----------------------------------------------------------------------------------
 
 
 class EntrySpan(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The consecutive entries of a stream that a command caused: first and last version."""
+    """The consecutive entries of a stream that a command caused: first and last version.
+
+    A refused command caused none: its first version is the one after the last, its stream's head.
+    """
 
     stream: str
     first: int
@@ -58,12 +63,13 @@ decode_spans = msgspec.json.Decoder(tuple[EntrySpan, ...]).decode
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, gc=False):
-    """The permanent record of an accepted command: account, key, hash and entries."""
+    """The permanent record of a command by account and key: its entries, or its refusal."""
 
     account: str
     key: str
     command_hash: bytes
     spans: tuple[EntrySpan, ...]
+    refusal: bytes = b""
 
 
 class Acceptance(msgspec.Struct, frozen=True, gc=False):
@@ -138,9 +144,9 @@ def decode_answers(rows: Iterable[StoredRow]) -> dict[tuple[str, str], StoredAns
 
 def decode_answer(row: StoredRow) -> StoredAnswer:
     """Return an answer from a row of the table."""
-    account, key, command_hash, spans = row
+    account, key, command_hash, spans, refusal = row
     try:
-        return StoredAnswer(account, key, command_hash, decode_spans(spans))
+        return StoredAnswer(account, key, command_hash, decode_spans(spans), refusal)
     except msgspec.DecodeError as error:
         raise TamperedData(
             f"answer to {key} of {account}", f"its entry spans are malformed: {error}"

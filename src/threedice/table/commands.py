@@ -441,7 +441,13 @@ class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
 # --- betting ------------------------------------------------------------------------------------
 
 
-class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
+class RoundBound(TableCommand, frozen=True, kw_only=True):
+    """Base of the commands that may name their `round`, and are refused in any other."""
+
+    round: Annotated[int, msgspec.Meta(ge=1)] | msgspec.UnsetType = msgspec.UNSET
+
+
+class PlaceBet(RoundBound, frozen=True, kw_only=True, tag="PlaceBet"):
     """Put a player's chips on a box: by the player, by a pit employee, or as a call bet.
 
     `counts` says which chips, at a table that deals in chips.
@@ -463,7 +469,7 @@ class PlaceBet(TableCommand, frozen=True, kw_only=True, tag="PlaceBet"):
     counts: OptionalCounts = msgspec.UNSET
 
 
-class WithdrawBet(TableCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
+class WithdrawBet(RoundBound, frozen=True, kw_only=True, tag="WithdrawBet"):
     """Take a player's chips back from a box."""
 
     facts = CommandFacts(("player", *DEALERS), "play", own_player=True, automatic="player")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from threedice.errors import InvariantBroken
 from threedice.table import betting, chips, irregularities, procedure, settlement  # noqa: F401
 from threedice.table.chip_counts import racks  # noqa: F401
 from threedice.table.chip_counts.moves import plan_chips
-from threedice.table.commands import ReleaseTable
+from threedice.table.commands import ReleaseTable, RoundBound
 from threedice.table.equipment import checks, dice_sets, register, trials  # noqa: F401
 from threedice.table.rules import HANDLERS, refuse, require_ages
 
@@ -42,7 +44,17 @@ def decide(
     if command.facts.between_rounds and state.round:
         procedure = game.facts.procedure
         raise refuse("table/round-open", procedure, unit=procedure.unit)
+    if isinstance(command, RoundBound):
+        _require_round(game, state, command)
     if ages is not None:
         require_ages(game, command, ages)
     decided = HANDLERS[type(command)](game, state, command)
     return tuple(decided if state.holders is None else plan_chips(game, state, command, decided))
+
+
+def _require_round(game: Game, state: TableState, command: RoundBound) -> None:
+    """Refuse a command that names another round than the one being played."""
+    current = state.round.number if state.round else 0
+    if command.round is not UNSET and command.round != current:
+        unit = game.facts.procedure.unit
+        raise refuse("bet/other-round", unit=unit, round=command.round)

@@ -395,6 +395,8 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "bet/unknown-area": "box {box} has no area {area}; it has {areas}",
     "bet/amount": "{amount} cannot be staked in chips of {chip}; stake a multiple of that",
     "bet/not-payable": "{amount} cannot be paid exactly; stake multiples of {step}",
+    "bet/other-round": "this was sent for {unit} {round}, which is not being played now; decide"
+    " about the present one",
     "bet/stack": "{amount} is more than the {stack} in the stack; stake less or buy in",
     "bet/over-maximum": "{amount} is more than fits: {room} of the maximum of {maximum} is left",
     "bet/under-minimum": "a bet of {total} is under the minimum; stake at least {minimum}",

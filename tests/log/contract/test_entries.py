@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from tests.log.inspection import all_answers, all_games
@@ -130,6 +131,41 @@ def test_proposal_over_two_streams_is_atomic(store: Store) -> None:
     answer = store.answer("ann", whole.key)
     assert answer is not None
     assert answer.spans == (EntrySpan("table/1", 1, 1), EntrySpan("cage/ann", 2, 3))
+
+
+def propose_refusal(stream: str, expected: Head, key: str) -> Proposal:
+    """Return the proposal of a refusal that was decided on the head of a stream."""
+    append = Append(stream, expected, ())
+    return Proposal("ann", key, b"\x01" * 32, (append,), refusal=b"refused")
+
+
+def test_refusal_uses_up_its_key_and_appends_nothing(store: Store) -> None:
+    first = propose_data("table/1")
+    refusal = propose_refusal("table/1", new_head(first), "k")
+    later = propose_appends({"table/1": (new_head(first), [b"later"])}, key="k")
+
+    assert store.write([first, refusal]) == [ACCEPTED, ACCEPTED]
+
+    answer = StoredAnswer("ann", "k", b"\x01" * 32, (EntrySpan("table/1", 2, 1),), b"refused")
+    assert store.answer("ann", "k") == build_answer(refusal) == answer
+    assert store.write([later]) == [DuplicateKey(answer)]
+    assert store.heads() == {"table/1": new_head(first)}
+
+
+def test_refusal_on_another_head_is_a_conflict(store: Store) -> None:
+    first = propose_data("table/1")
+    store.write([first])
+
+    outcomes = store.write([propose_refusal("table/1", EMPTY_HEAD, "k")])
+
+    assert outcomes == [HeadConflict("table/1", new_head(first))]
+    assert store.answer("ann", "k") is None
+
+
+def test_refusal_that_appends_entries_is_rejected(store: Store) -> None:
+    proposal = msgspec.structs.replace(propose_data("table/1"), refusal=b"refused")
+    with pytest.raises(InvariantBroken, match="a refused command appends nothing to table/1"):
+        store.write([proposal])
 
 
 def test_repeated_key_is_a_duplicate_for_any_proposal(store: Store) -> None:

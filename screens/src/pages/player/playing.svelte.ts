@@ -2,7 +2,7 @@
 // chips. Actions are sent one at a time, and one with many bets is applied completely or not at all.
 
 import { get, Trouble } from "../../api/client.ts";
-import { command, lapsed, newKey } from "../../api/commands.ts";
+import { command, newKey } from "../../api/commands.ts";
 import type { TableCommand } from "../../api/commands.ts";
 import type { CommandResultView } from "../../api/schema.d.ts";
 import { announce } from "../../lib/announcer.svelte.ts";
@@ -265,7 +265,7 @@ export class Playing {
         this.accept(keys[i]!, await this.send(move, keys[i]!, round));
       } catch (error) {
         this.ledger = pending.forgotten(this.ledger, keys.slice(i));
-        const rest = i ? await this.withdraw(act.slice(0, i)) : "none";
+        const rest = i ? await this.withdraw(act.slice(0, i), round) : "none";
         return this.refused({ trouble: troubleOf(error), area: move.area, ...(kind === "set" ? { rest } : {}) });
       }
     }
@@ -287,14 +287,14 @@ export class Playing {
   }
 
   /** Withdraw the bets that were accepted before a later one of the same action was refused. */
-  private async withdraw(gone: Act): Promise<"taken-back" | "stays"> {
+  private async withdraw(gone: Act, round?: number): Promise<"taken-back" | "stays"> {
     const back = slips.inverse(gone);
     const keys = back.map(() => newKey());
     this.ledger = pending.sent(this.ledger, back, keys);
     let all = true;
     for (const [i, move] of back.entries()) {
       try {
-        this.accept(keys[i]!, await this.send(move, keys[i]!, this.view?.round?.number));
+        this.accept(keys[i]!, await this.send(move, keys[i]!, round));
       } catch {
         this.ledger = pending.forgotten(this.ledger, [keys[i]!]);
         all = false;
@@ -304,10 +304,9 @@ export class Playing {
   }
 
   private send({ area, amount }: slips.Move, key: string, round?: number): Promise<CommandResultView> {
-    if (this.view?.round?.number !== round) throw lapsed();
-    const what = { player: this.me, box: boxOf(area), area: endIn(area), amount: Math.abs(amount) };
+    const what = { player: this.me, box: boxOf(area), area: endIn(area), amount: Math.abs(amount), round };
     const type = amount > 0 ? ("PlaceBet" as const) : ("WithdrawBet" as const);
-    return command(this.following.table, { type, ...what } as TableCommand, key, round);
+    return command(this.following.table, { type, ...what } as TableCommand, key);
   }
 
   private accept(key: string, done: CommandResultView): void {

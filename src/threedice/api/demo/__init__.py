@@ -104,8 +104,10 @@ async def _fund_player(context: ServerContext, player: Account) -> None:
     account = await handler.account(player.id)
     if not account.currency:
         command = OpenAccount(by=CONSOLE, player=player.id, currency=currency)
-        await handler.handle(command, account=CONSOLE, key=f"demo: open {player.id}")
+        key = f"demo: open {player.id}"
+        await handler.handle(command, account=CONSOLE, key=key, may_retry=True)
     if account.balance < PLAY_MONEY // 10:
         head = await handler.runtime.run_blocking(handler.store.head, f"cage/{player.id}")
         deposit = Deposit(by=CONSOLE, player=player.id, amount=PLAY_MONEY)
-        await handler.handle(deposit, account=CONSOLE, key=f"demo: fund {player.id} {head.version}")
+        key = f"demo: fund {player.id} {head.version}"
+        await handler.handle(deposit, account=CONSOLE, key=key, may_retry=True)

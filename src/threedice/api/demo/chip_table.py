@@ -50,7 +50,9 @@ async def open_chip_table(context: ServerContext) -> None:
     )
     for command in (setup, opening):
         key = f"demo: {type(command).__name__} {CHIP_TABLE}"
-        await handler.handle(command, table=CHIP_TABLE, account=supervisor.id, key=key)
+        await handler.handle(
+            command, table=CHIP_TABLE, account=supervisor.id, key=key, may_retry=True
+        )
 
 
 def _staff(context: ServerContext, role: TableRole) -> Actor:

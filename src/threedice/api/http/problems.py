@@ -31,6 +31,7 @@ from threedice.errors import (
     ThreediceError,
     UnknownName,
 )
+from threedice.house.codec import plain_fact
 from threedice.identity import (
     AccountRefused,
     ApprovalRefused,
@@ -213,7 +214,7 @@ def _classify_error(error: BaseException) -> tuple[int, str, dict[str, Any]]:
             return (
                 status,
                 error.code,
-                {name: _json_fact(fact) for name, fact in error.facts.items()},
+                {name: plain_fact(fact) for name, fact in error.facts.items()},
             )
         case HttpProblem():
             return error.status, error.code, error.facts
@@ -277,10 +278,6 @@ _NAMES: Final = ("{player}", "{person}", "{colour}", "{note}", "{piece}")
 
 def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _json_fact(value: Any) -> Any:
-    return value if isinstance(value, str | int | bool | None) else str(value)
 
 
 _DEFECT: Final = problem_from_error(Exception())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any, Final, Union, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args
 
 import msgspec
 from litestar import MediaType, Response, get, post
@@ -20,7 +21,12 @@ from threedice.api.auth.audiences import encode_command_result
 from threedice.api.auth.authorisation import ASSIGNED_ROLES, COMMANDS, role_for
 from threedice.api.config import configured_table, is_configured_game
 from threedice.api.context import Context, CurrentCaller
-from threedice.api.http.problems import HttpProblem, problem_responses
+from threedice.api.http.problems import (
+    HttpProblem,
+    Problem,
+    problem_from_error,
+    problem_responses,
+)
 from threedice.api.http.requests import (
     HouseRequest,
     IdempotencyKey,
@@ -29,6 +35,7 @@ from threedice.api.http.requests import (
     decode_body,
 )
 from threedice.api.routes.tables import require_table
+from threedice.api.texts import preferred_language
 from threedice.errors import Refusal, StoreUnavailable, UnknownName
 from threedice.house.authority import refuse, roles_to_approve
 from threedice.house.codec import tag_of
@@ -83,10 +90,14 @@ class CommandResultView(msgspec.Struct, frozen=True):
 
 
 class CommandStatusView(msgspec.Struct, frozen=True):
-    """The outcome of a command: accepted or not, and its result."""
+    """The outcome of a command: accepted with its result, or refused, finally, with its problem.
 
-    accepted: bool
+    `unknown` promises nothing: the command may never have arrived, or be decided yet.
+    """
+
+    status: Literal["accepted", "refused", "unknown"]
     answer: CommandResultView | None = None
+    problem: Problem | None = None
 
 
 @post(
@@ -136,17 +147,22 @@ async def send_account_command(
 
 @get("/api/commands/{key:str}", name="show-answer")
 async def show_command_status(
-    context: Context, caller: CurrentCaller, key: IdempotencyKey
+    context: Context, caller: CurrentCaller, request: HouseRequest, key: IdempotencyKey
 ) -> Response[CommandStatusView]:
-    """Show whether a command of the caller was accepted, and its result, by idempotency key."""
+    """Show whether a command of the caller was accepted or refused, by its idempotency key."""
     try:
         async with asyncio.timeout(STATUS_TIMEOUT_SECONDS):
-            result = await context.house.command_handler.find_result(caller.account.id, key)
+            outcome = await context.house.command_handler.find_outcome(caller.account.id, key)
     except TimeoutError:
         raise StoreUnavailable("the command is still being executed") from None
-    if result is None:
-        return json_response(b'{"accepted":false,"answer":null}')
-    return json_response(b'{"accepted":true,"answer":%b}' % encode_command_result(result, caller))
+    if outcome is None:
+        return json_response(b'{"status":"unknown","answer":null,"problem":null}')
+    if isinstance(outcome, Refusal):
+        language = preferred_language(request.raw_headers.get(b"accept-language", b""))
+        problem = msgspec.json.encode(problem_from_error(outcome, language))
+        return json_response(b'{"status":"refused","answer":null,"problem":%b}' % problem)
+    result = encode_command_result(outcome, caller)
+    return json_response(b'{"status":"accepted","answer":%b,"problem":null}' % result)
 
 
 class _JsonBytes:
@@ -202,20 +218,24 @@ async def execute_command(
     """Execute a command and return its events as JSON once they are durable.
 
     `table` is None for a command to a player's account. `sender` is the sender, if that is not the
-    caller, who has then approved the command. `precondition` may refuse it by the state of its
-    table or account, besides the sender's authority.
+    caller, who has then approved the command: its request may be tried again. `precondition` may
+    refuse it by the state of its table or account, besides the sender's authority.
     """
-    sender = sender or caller
+    is_approved, sender = sender is not None, sender or caller
     check_currency(command, context.config)
     if table is not None:
         if table not in context.table_ids and not isinstance(command, EstablishTable):
             await require_table(context, table)
-        check_table_setup(command, context.config)
         if isinstance(command, commands.BuyIn) and "player" in caller.account.roles:
             command = await _fill_in_age(context, command)
         command = await fill_in_issued_rack(context, table, command)
-    is_player = "player" in sender.account.roles  # players use their own money only
-    check = None if is_player else await authority_check(context, sender, command, table)
+    check: Callable[[Any], bool] | None = None
+    if "player" not in sender.account.roles:  # players use their own money only
+        try:
+            check_table_setup(command, context.config)
+            check = await authority_check(context, sender, command, table)
+        except Refusal as refusal:
+            check = partial(_raise, refusal)  # by the command handler, which makes it final
 
     def check_all(state: Any) -> bool:
         if precondition:
@@ -228,8 +248,13 @@ async def execute_command(
         account=sender.account.id,
         key=key,
         precondition=check_all if precondition else check,
+        may_retry=is_approved,
     )
     return encode_command_result(result, caller)
+
+
+def _raise(refusal: Refusal, _state: Any) -> bool:
+    raise refusal
 
 
 async def name_approvers(

@@ -365,7 +365,7 @@ def _record_restore(
     macs = read_head_macs(state_dir)
     return {
         schema.entries.name: [astuple(entry)],
-        schema.answers.name: [(by, key, command_hash, encode_spans((span,)))],
+        schema.answers.name: [(by, key, command_hash, encode_spans((span,)), b"")],
         schema.streams.name: [
             (name, each.version, each.hash, macs.compute(name, each) if macs else b"")
             for name, each in heads.items()

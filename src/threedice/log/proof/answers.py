@@ -1,11 +1,12 @@
 """Compare the entries that answers claim with the entries that are stored.
 
-Every cause in the entries needs exactly one answer that claims those entries. A log may have more
-answers than memory holds, so the two sides are not collected but summed up: each claim and each
-run of entries with the same cause is hashed with a key drawn for this verification; what is found
-is added, what is claimed is subtracted. The sums are zero if both sides are the same. Nobody can
-change a log so that the sums stay zero, because the key did not exist when it was changed
-(MSet-Add-Hash; Clarke et al., "Incremental Multiset Hash Functions", 2003).
+Every cause in the entries needs exactly one answer that claims those entries; the answer to a
+refused command claims none. A log may have more answers than memory holds, so the two sides are not
+collected but summed up: each claim and each run of entries with the same cause is hashed with a key
+drawn for this verification; what is found is added, what is claimed is subtracted. The sums are
+zero if both sides are the same. Nobody can change a log so that the sums stay zero, because the key
+did not exist when it was changed (MSet-Add-Hash; Clarke et al., "Incremental Multiset Hash
+Functions", 2003).
 
 Sums are kept by ranges of versions, so that only the ranges that differ are compared span by span.
 """
@@ -131,26 +132,29 @@ def find_mismatches(
 def read_claims(
     answers: Iterable[StoredRow], note: Callable[[str, str], None] | None = None
 ) -> Iterator[tuple[StoredRow, bytes, tuple[EntrySpan, ...]]]:
-    """Yield each answer with its cause and its spans, and `note` those that are malformed."""
+    """Yield each answer with its cause and its claims, and `note` those that are malformed."""
     for answer in answers:
-        account, key, command_hash, spans = answer
+        account, key, command_hash, spans, refusal = answer
         try:
-            yield answer, hash_cause(account, key, command_hash), decode_canonical_spans(spans)
+            claims = decode_canonical_spans(spans, refusal)
+            yield answer, hash_cause(account, key, command_hash), () if refusal else claims
         except MALFORMED_ANSWER_ERRORS as error:
             if note is not None:
                 note(_describe_answer(answer), f"cannot be read: {error}")
 
 
 def _describe_answer(answer: StoredRow) -> str:
-    account, key, _, _ = answer
+    account, key, *_ = answer
     return f"answer to {account} {key}"
 
 
-def decode_canonical_spans(spans: bytes) -> tuple[EntrySpan, ...]:
-    """Decode the spans of an answer, which must be in canonical form."""
+def decode_canonical_spans(spans: bytes, refusal: bytes) -> tuple[EntrySpan, ...]:
+    """Decode the spans of an answer, which must be in canonical form, and empty for a refusal."""
     decoded = decode_spans(spans)
     if not decoded or encode_spans(decoded) != spans:
         raise ValueError("its spans are not in canonical form")
+    if any((span.first > span.last) is not bool(refusal) for span in decoded):
+        raise ValueError("a refused command causes no entries, and an accepted one causes some")
     return decoded
 
 

@@ -85,7 +85,7 @@ class _SignedRows:
                     yield [row for row in chunk if not self._is_after(row[0], row[1])]
             case "answers":
                 for chunk in self._rows.chunks(table):
-                    yield [row for row in chunk if not self._is_answer_after(row[3])]
+                    yield [row for row in chunk if not self._is_answer_after(row)]
             case _:
                 yield from self._rows.chunks(table)
 
@@ -94,11 +94,11 @@ class _SignedRows:
         head = self._heads.get(stream)
         return head is None or (isinstance(version, int) and version > head.version)
 
-    def _is_answer_after(self, spans: bytes) -> bool:
+    def _is_answer_after(self, answer: StoredRow) -> bool:
+        *_, spans, refusal = answer
         try:
-            return any(
-                self._is_after(span.stream, span.last) for span in decode_canonical_spans(spans)
-            )
+            claimed = decode_canonical_spans(spans, refusal)
+            return any(self._is_after(span.stream, span.last) for span in claimed)
         except MALFORMED_ANSWER_ERRORS:
             return False
 

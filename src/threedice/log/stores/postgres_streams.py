@@ -110,7 +110,7 @@ new_entries AS (
         %b::bytea[], %b::bytea[], %b::bytea[])),
 new_answers AS (
     INSERT INTO answers ({ANSWER_COLUMNS})
-    SELECT * FROM unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[])),
+    SELECT * FROM unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[])),
 new_games AS (
     INSERT INTO games (hash, canonical) SELECT * FROM unnest(%b::text[], %b::bytea[])
     ON CONFLICT DO NOTHING),
@@ -128,7 +128,7 @@ def _insert_rows(
 ) -> None:
     columns = (
         *_to_columns(8, map(msgspec.structs.astuple, batch.entries)),
-        *_to_columns(4, batch.answers),
+        *_to_columns(5, batch.answers),
         *_to_columns(2, sorted(batch.games.items())),
         *_to_columns(4, head_rows),
     )

@@ -33,7 +33,7 @@ def _table(name: str, columns: str, key: str, volatile: str = "") -> DatabaseTab
 
 streams = _table("streams", "stream version hash mac", "stream")
 entries = _table("entries", "stream version at kind schema data cause hash", "stream version")
-answers = _table("answers", "account key command_hash spans", "account key")
+answers = _table("answers", "account key command_hash spans refusal", "account key")
 games = _table("games", "hash canonical", "hash")
 snapshots = _table("snapshots", "stream name form version hash data", "stream name")
 lines = _table("lines", "view subject stream version place at data", "view stream version place")
@@ -84,7 +84,7 @@ IDENTITY_TABLES: Final = (
 )  # fmt: skip
 """The tables whose names begin with `people_`; an auditor's copy of the log lacks them."""
 
-ADDED_COLUMNS: Final = {"streams": ("mac",)}
+ADDED_COLUMNS: Final = {"streams": ("mac",), "answers": ("refusal",)}
 """Columns of bytes that older databases do not have; they are read as empty."""
 
 RECORDED_TABLES: Final = (

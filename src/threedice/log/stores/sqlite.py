@@ -163,14 +163,15 @@ _FIND_HEADS: Final = (
 )
 
 _FIND_ANSWERS: Final = (
-    "SELECT account, answers.key, command_hash, spans FROM json_each(?) AS used CROSS JOIN answers"
+    "SELECT account, answers.key, command_hash, spans, refusal"
+    " FROM json_each(?) AS used CROSS JOIN answers"
     " ON account = json_extract(used.value, '$[0]')"
     " AND answers.key = json_extract(used.value, '$[1]')"
 )
 
 _ADD_ENTRIES: Final = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
-_ADD_ANSWERS: Final = f"INSERT INTO answers ({ANSWER_COLUMNS}) VALUES (?, ?, ?, ?)"
+_ADD_ANSWERS: Final = f"INSERT INTO answers ({ANSWER_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
 
 _ADD_GAMES: Final = "INSERT INTO games (hash, canonical) VALUES (?, ?) ON CONFLICT DO NOTHING"
 

@@ -1,0 +1,5 @@
+-- Version 4: refusals are final.
+
+-- Answers.
+-- refusal: the refusal that the command's sender was told; empty if the command was accepted.
+ALTER TABLE answers ADD COLUMN refusal BLOB NOT NULL DEFAULT x'';
