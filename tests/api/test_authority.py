@@ -411,10 +411,11 @@ async def test_staff_account_cannot_be_seated_or_opened_by_anybody(
         for sender in ("dealer", "pit-manager"):
             assert outcome(await house.send(sender, cash_in(house, 5, player))) == staff
             assert outcome(await house.request(sender, cash_in(house, 5, player))) == staff
-        for number, command in enumerate((
+        for command in (
             {"type": "OpenAccount", "currency": "SGD"}, {"type": "Deposit", "amount": 5},
-        )):  # fmt: skip
-            client = house.client("pit-manager", **{"Idempotency-Key": f"account-{number}"})
+        ):  # fmt: skip
+            key = f"{command['type']}-{player.encode().hex()}"
+            client = house.client("pit-manager", **{"Idempotency-Key": key})
             sent = await client.post(f"/api/accounts/{player}/commands", json=command)
             assert outcome(sent) == staff
 

@@ -59,6 +59,6 @@ class Intruder:
                 " DO UPDATE SET version = excluded.version, hash = excluded.hash",
                 (stream, new.version, new.hash),
             ),
-            ("INSERT INTO answers VALUES (?, ?, ?, ?)", ("eve", key, command, spans)),
+            ("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", ("eve", key, command, spans, b"")),
         )
         return new
