@@ -13,7 +13,8 @@ from msgspec import NODEFAULT, inspect
 
 from threedice.house import codec
 from threedice.house.backup.contents import Manifest
-from threedice.house.codec import AnyStreamCommand, AnyStreamEvent
+from threedice.house.commands import AnyStreamCommand
+from threedice.house.events import AnyStreamEvent
 from threedice.house.live_stream import SNAPSHOT_NAME
 from threedice.house.persons import Person
 from threedice.house.reports.projection import VIEW, StatementRow

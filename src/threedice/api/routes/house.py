@@ -258,8 +258,8 @@ def _house_reason_codes(house: House, cause: HaltCause | None, stuck: int) -> It
 REASON_TEXTS: Final[dict[ReasonCode, str]] = {
     "stopping": "This server is stopping; use another one.",
     "database-unavailable": "The database does not respond; the server continues when it is back.",
-    "newer-database": "A newer program has migrated the database; stop this server and start the"
-    " newer one.",
+    "newer-database": "A newer program has migrated the database, or is about to; stop this server"
+    " and start the newer one.",
     "writing-halted": "A write failed, so all tables are suspended; remove the cause, then release"
     " the house on the pit's screen or with threedice release.",
     "table-damaged": "Some tables or accounts stand still because their history cannot be relied"

@@ -1,0 +1,1 @@
+-- Version 4: further forms of stored bytes, which `0004.forms.txt` describes.
