@@ -46,6 +46,7 @@ from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
 from threedice.log.stores.table_copies import read_rows
 from threedice.log.stores.urls import default_url, state_directory
+from threedice.version import describe_version
 
 if TYPE_CHECKING:
     from threedice.cli.doctor import LastBackup
@@ -93,7 +94,6 @@ def backup(
     It holds the log, accounts and sign-ins, keys, and the house file. The house may be in service
     meanwhile; nothing is written to its database.
     """
-    from threedice import __version__
     from threedice.cli.doctor import LastBackup
     from threedice.house.backup.create import create_backup
     from threedice.log.stores.new_files import refuse_existing
@@ -115,7 +115,7 @@ def backup(
             state_dir=state,
             house_file=house_file,
             encryption=encryption,
-            program=__version__,
+            program=describe_version(),
             now=now,
             signed=signed,
             progress=progress,
@@ -301,7 +301,8 @@ def _print_contents(opened: VerifiedBackup) -> None:
     tables = sum(name.startswith("table/") for name in heads)
     players = sum(name.startswith("cage/") for name in heads)
     if opened.created:
-        print_line(f"a backup of {format_time(opened.created)}")
+        by = f", made by threedice {opened.manifest.program}" if opened.manifest else ""
+        print_line(f"a backup of {format_time(opened.created)}{by}")
     report = opened.report
     print_line(
         f"{accounts} accounts, {tables} tables, {players} players' accounts, "

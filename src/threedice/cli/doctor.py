@@ -24,7 +24,6 @@ import msgspec
 import typer
 from platformdirs import user_config_path
 
-from threedice import __version__
 from threedice.cli.arguments import DatabaseOption, JsonOption, command_group, option
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line
@@ -60,6 +59,7 @@ from threedice.log.stores.urls import (
     sqlite_path,
     state_directory,
 )
+from threedice.version import describe_version
 
 commands = command_group()
 
@@ -192,7 +192,9 @@ class Doctor:
     # --- the program and the database -----------------------------------------------------------
 
     def _check_versions(self) -> Iterator[Check]:
-        yield Check("versions", f"threedice {__version__}, Python {platform.python_version()}")
+        yield Check(
+            "versions", f"threedice {describe_version()}, Python {platform.python_version()}"
+        )
         if self._file is None:
             return
         text, (first, last) = f"SQLite {sqlite3.sqlite_version}", WAL_RACE_VERSIONS

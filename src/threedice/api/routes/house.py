@@ -31,6 +31,7 @@ from threedice.log.halt_causes import HaltCause, classify_halt
 from threedice.log.proof import IntegrityFinding
 from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, CheckpointFiles
 from threedice.log.proof.keys import read_public_keys
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,11 +168,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
     stopped because their stored history was changed; `stuck` counts automatic dealers that wait
-    for staff. `reasons` says why the status is not `well`.
+    for staff. `reasons` says why the status is not `well`. `build` is a hash of the
+    program's files.
     """
 
     status: Literal["well", "trouble", "suspended", "away", "stopping"]
     version: str
+    build: str
     store: Literal["answers", "suspended", "away"]
     books: Literal["kept", "behind"]
     damaged: int
@@ -228,6 +231,7 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
     return Health(
         status=status,
         version=__version__,
+        build=build_id(),
         store="away" if not is_available else "suspended" if is_suspended else "answers",
         books="behind" if house.background_error else "kept",
         damaged=len(house.damaged),
