@@ -165,6 +165,34 @@ def test_serving_an_older_file_migrates_it_and_play_goes_on(run: Run, old_file: 
     assert result.out == f"the tables have version {LATEST}\n"
 
 
+@pytest.mark.parametrize("words", [("serve",), ("migrate",)], ids=" ".join)
+def test_house_file_that_is_not_valid_is_refused_before_anything_is_migrated(
+    run: Run, old_file: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    before, house_file = stored_files(old_file.parent), tmp_path / "house.toml"
+    house_file.write_text(HOUSE.replace("[policies]", "[policies]\nrake = 5"), encoding="utf-8")
+
+    refused = run(*words, "--house", str(house_file), "--database", str(old_file))
+
+    assert refused.code == 2
+    assert "house.toml, line 6: policies.rake: unknown key" in refused.err
+    assert stored_files(old_file.parent) == before
+
+
+def test_migrate_checks_the_file_that_the_house_was_last_served_with(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = old_databases.restore_version_2(tmp_path)
+    (tmp_path / "house.sqlite.state" / "house.toml").write_text("name = 5", encoding="utf-8")
+    before = stored_files(tmp_path)
+
+    refused = run("migrate", "--database", str(file))
+
+    assert (refused.code, "house.toml, line 1: name" in refused.err) == (2, True)
+    assert stored_files(tmp_path) == before
+
+
 MIGRATE_AND_DIE: Final = """
 import os, signal, sys
 from threedice.db.schema import prepare_tables
