@@ -6,6 +6,7 @@ that are stored with them. Two programs with the same description understand eac
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
@@ -51,6 +52,8 @@ STORED_TYPES: Final[dict[str, Any]] = {
 } | {f"snapshots.data of {SNAPSHOT_NAME}, {fold.form}": fold.state_type for fold in FOLDS.values()}
 """The type of each column of bytes."""
 
+SNAPSHOT_MARK: Final = "digest of snapshots of the form"
+
 STORED_WORDS: Final[dict[str, Any]] = {
     "meta.name": sorted(META_NAMES),
     "people_accounts.roles": get_args(Role),
@@ -68,6 +71,7 @@ def describe_stored_forms() -> str:
     for column, words in STORED_WORDS.items():
         lines += [f"{column}:", *(f"  {word}" for word in words)]
     lines += [f"{name}: {value.hex()}" for name, value in _sample_hashes()]
+    lines += [f"{SNAPSHOT_MARK} {form} {digest}" for form, digest in _snapshot_digests()]
     return "\n".join(lines) + "\n" + describe_forms(STORED_TYPES)
 
 
@@ -81,6 +85,18 @@ def describe_forms(types: Mapping[str, Any]) -> str:
     for name in sorted(seen):
         lines += ["", *_describe_struct(name, seen[name])]
     return "\n".join(lines) + "\n"
+
+
+def read_snapshot_digests(description: str) -> dict[str, str]:
+    """Return a digest of each form of snapshots that a description has, by the form's name."""
+    found = (line.split() for line in description.splitlines() if line.startswith(SNAPSHOT_MARK))
+    return {form: digest for *_, form, digest in found}
+
+
+def _snapshot_digests() -> Iterator[tuple[str, str]]:
+    for fold in FOLDS.values():
+        described = describe_forms({"snapshots.data": fold.state_type})
+        yield fold.form, sha256(described.encode()).hexdigest()
 
 
 def _sample_hashes() -> Iterator[tuple[str, bytes]]:
