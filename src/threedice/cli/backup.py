@@ -127,6 +127,19 @@ def backup(
     print_line(f"{file}: {counts}, keys" + (", house file" if house_file else ""))
     if house_file is None:
         print_line("there is no house file in it; name it with --house to include it")
+    if summary.is_weakly_sealed:
+        print_line(describe_weak_seal(summary.work_factor))
+
+
+def describe_weak_seal(work_factor: int | None) -> str:
+    """Say how much easier a passphrase is to try than it should be, and what to do."""
+    from threedice.house.backup.container import MIN_WORK_FACTOR
+
+    return (
+        "this machine was too busy, or is too slow, to protect the passphrase well: trying one"
+        f" takes 2^{work_factor} steps instead of 2^{MIN_WORK_FACTOR} or more. Back up again when"
+        " the machine is idle, take a longer passphrase, or use --recipient"
+    )
 
 
 def _record_backup(state: Path, backup: LastBackup) -> None:
