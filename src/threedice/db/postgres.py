@@ -67,9 +67,13 @@ MIGRATION_LOCK_MILLISECONDS: Final = 60_000
 POLL_PAUSE_SECONDS: Final = 0.05
 
 MIGRATION_NOTICE: Final = (
-    "the tables are being migrated by a newer program; stop this server and start the newer one"
+    "a newer program is migrating the tables, and this program knows versions up to the present one"
+    " only; stop this server and start the newer program"
 )
-"""Why older servers are suspended during a migration."""
+"""Why older servers are suspended during a migration.
+
+By "this program knows version", programs tell that a newer one is the reason (`log.halt_causes`).
+"""
 
 SUSPENSION_SECONDS = 6.0
 """Wait of a migration for older servers to suspend: they poll every two seconds."""

@@ -9,7 +9,7 @@ HaltCause = Literal[
 ]
 
 _PHRASES: Final[tuple[tuple[HaltCause, tuple[str, ...]], ...]] = (
-    ("newer-database", ("this program knows version", "migrated by a newer program")),
+    ("newer-database", ("this program knows version",)),
     ("database-file-removed", ("was removed or replaced", "was cut from")),
     ("disk-full", ("disk is full", "no space left", "quota exceeded", "could not extend file")),
     ("read-only", ("readonly", "read-only")),
