@@ -1,7 +1,7 @@
 """Load and validate `house.toml`, the configuration of a house.
 
-The whole file is checked before anything is opened; errors name the file, the line,
-the key and the remedy.
+The whole file is checked before anything is opened; errors name the line, the key and what to write
+instead.
 """
 
 from __future__ import annotations

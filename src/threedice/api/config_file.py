@@ -54,7 +54,7 @@ def find_line(text: str, path: KeyPath) -> int:
     >>> find_line("name = 'A'\n\n[tables.a]\n", ("tables", "a", "float"))
     3
     """
-    lines = text.splitlines(keepends=True)
+    lines = [f"{line}\n" for line in text.split("\n")]  # as TOML and editors count lines
     return bisect_left(
         range(len(lines)),
         _depth(tomllib.loads(text), path),
