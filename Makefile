@@ -128,6 +128,7 @@ generated: .venv/ready
 	$(BIN)/python -m tests.api.test_authority
 	$(BIN)/python -m tests.contract.record openapi log
 	$(BIN)/python -m tests.db.test_definitions
+	$(BIN)/python -m tests.db.test_stored_forms
 
 # Write the recorded contract anew: only for an intended change of it.
 contract: .venv/ready

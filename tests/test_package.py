@@ -15,6 +15,7 @@ import pytest
 from screens.build import is_built
 
 import threedice
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -60,6 +61,15 @@ def test_wheel_is_reproducible(sources: list[Path], wheel: Path) -> None:
     again = build("wheel", sources[1], sources[1].parent / "dist")
 
     assert (again.name, again.read_bytes()) == (wheel.name, wheel.read_bytes())
+
+
+def test_wheel_installs_the_build_that_its_source_has(
+    sources: list[Path], wheel: Path, tmp_path: Path
+) -> None:
+    with ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+
+    assert build_id(tmp_path / "threedice") == build_id(sources[0] / "src" / "threedice")
 
 
 def test_source_distribution_needs_no_node_to_build_the_wheel(sources: list[Path]) -> None:

@@ -87,7 +87,7 @@ def test_invalid_setting_is_reported_with_its_key(
         load_text(tmp_path, HOUSE_FILE.replace(was, now))
 
     assert key in str(refused.value)
-    assert str(refused.value).startswith("house.toml: ")
+    assert re.match(r"house\.toml, line \d+: ", str(refused.value))
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,87 @@ def test_invalid_setting_is_reported_with_its_remedy(
         load_text(tmp_path, HOUSE_FILE.replace(was, now))
 
     assert message in str(refused.value)
+
+
+OLDER_FILE = """name = "An older house"
+currency = "SGD"
+time_zone = "Asia/Singapore"
+
+[policies]  # as an older program took them
+commands_per_second = 40
+
+[tables.machine-1]
+game = "nz-tai-sai-2008/2"
+chips = [
+  100,
+  500,
+]
+float = 10_000_000
+limits = { minimum = 100, maximum = 50000 }
+
+[tables.machine-1.dealt_by_house]
+closing_seconds = 3
+betting_seconds = 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        (
+            "", "",
+            "house.toml, line 19: tables.machine-1.dealt_by_house.betting_seconds: betting for 5"
+            " seconds is too short at a table that the house deals; this house allows no less than"
+            " 15; write betting_seconds = 15 or more,"
+            " or permit less by shortest_betting_seconds = 5 under [policies]",
+        ),
+        (
+            "2008/2", "2006/2",
+            "house.toml, line 9: tables.machine-1.game: no game 'nz-tai-sai-2006/2'; did you mean",
+        ),
+        (
+            "  100,", "  150,",
+            "house.toml, line 10: tables.machine-1.chips: a chip of 500 is not a multiple of the"
+            " smallest, 150; write them as in chips = [5, 25, 100]",
+        ),
+        (
+            "10_000_000", "10_000_050",
+            "house.toml, line 14: tables.machine-1.float: 10000050 is negative or not a multiple of"
+            " the smallest chip, 100; write for example float = 100000",
+        ),
+        (
+            "maximum = 50000", "maximum = 50",
+            "house.toml, line 15: tables.machine-1.limits: limits 100 to 50 on",
+        ),
+        (
+            "commands_per_second = 40", "commands_each_second = 40",
+            "house.toml, line 6: policies.commands_each_second: unknown key; did you mean"
+            " commands_per_second",
+        ),
+        (
+            "float = 10_000_000", "",
+            "house.toml, line 8: tables.machine-1.float: the table has neither",
+        ),
+        (
+            'name = "An older house"', "",
+            "house.toml: the file: the key 'name' is missing; add name to this table",
+        ),
+    ],
+    ids=["duration", "game", "chips", "float", "limits", "unknown", "missing", "whole file"],
+)  # fmt: skip
+def test_refused_house_file_names_line_and_key_and_what_to_write(
+    was: str, now: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RulebookError) as refused:
+        load_text(tmp_path, OLDER_FILE.replace(was, now, 1) if was else OLDER_FILE)
+
+    assert str(refused.value).startswith(message)
+
+
+def test_house_file_with_what_the_message_says_is_accepted(tmp_path: Path) -> None:
+    load_text(tmp_path, OLDER_FILE.replace("betting_seconds = 5", "betting_seconds = 15"))
+    permitted = "[policies]\nshortest_betting_seconds = 5"
+    load_text(tmp_path, OLDER_FILE.replace("[policies]", permitted))
 
 
 NEW_ZEALAND = 'game = "nz-tai-sai-2008/1"'

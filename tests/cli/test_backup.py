@@ -24,6 +24,7 @@ from threedice.house.reports.projection import VIEW
 from threedice.log.proof.keys import export_public_keys, open_keys
 from threedice.log.stores.files import clear_halt, mark_halted
 from threedice.log.stores.sqlite import SqliteStore
+from threedice.version import describe_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +101,7 @@ def test_check_verifies_a_backup_and_restores_nothing(commands: BackupCommands) 
     commands.back_up()
     result = commands.restore("--check")
     assert (result.code, "nothing was restored" in result.out) == (0, True)
+    assert f"made by threedice {describe_version()}\n" in result.out
     assert not commands.restored_file.exists()
 
 

@@ -251,6 +251,7 @@ def test_doctor_reports_an_invalid_house_file(run: Run, state: Path, healthy: Op
     result = run("doctor", "--json", *healthy)
 
     assert "threedice house check" in lines(result)["house file"][1]
+    assert "house.toml, line 1: name: the value is a whole number" in lines(result)["house file"][1]
 
 
 def test_doctor_of_a_house_on_postgresql(

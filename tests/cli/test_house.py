@@ -30,5 +30,5 @@ def test_house_check_of_an_invalid_configuration_prints_one_line(tmp_path: Path,
     result = run("house", "check", str(tmp_path / "house.toml"))
 
     assert result.code == 2
-    assert "house.toml: currency" in result.err
+    assert "house.toml, line 2: currency" in result.err
     assert result.err.count("\n") == 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from threedice import __version__, load
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -141,5 +142,5 @@ def test_help_imports_neither_rich_nor_the_rulebooks() -> None:
     assert "threedice.rulebook" not in loaded
 
 
-def test_version_option_prints_the_version(run: Run) -> None:
-    assert run("--version").out == f"threedice {__version__}\n"
+def test_version_option_prints_the_version_and_the_build(run: Run) -> None:
+    assert run("--version").out == f"threedice {__version__} (build {build_id()})\n"

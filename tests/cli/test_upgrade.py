@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import httpx
 import psycopg
 import pytest
 
+from tests.api.serve_process import HOUSE, start_server
 from tests.cli.test_read_only_media import stored_files
 from tests.contract import old_databases
 from tests.house.house_driver import People
-from threedice.db import postgres
+from threedice.db import postgres as postgres_module
 from threedice.db.postgres import (
-    FORMER_IDENTITY_LOCK,
+    FORMER_IDENTITY_LOCKS,
     MIGRATION_NOTICE,
     SERVING_LOCK,
     PostgresDatabase,
 )
-from threedice.db.schema import load_migrations
+from threedice.db.schema import load_migrations, prepare_tables
+from threedice.db.sqlite import SqliteDatabase
 from threedice.errors import StoreUnavailable
 from threedice.house.house import House
+from threedice.log.halt_causes import classify_halt
 from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.urls import state_directory
 
@@ -39,15 +45,27 @@ LATEST: Final = max(load_migrations("sqlite"))
 ROOT: Final = Path(__file__).parents[2]
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=range(1, LATEST))
 def old_file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """Return an SQLite file that a program with tables of an older version wrote."""
+    """Return an SQLite file with the tables of an older version."""
     folder = tmp_path / "house"
     folder.mkdir()
-    if request.param == 2:
-        return old_databases.restore_version_2(folder)
-    old_databases.restore(old_databases.SQLITE, old_databases.sqlite_paths(folder))
-    return folder / "house.sqlite"
+    if request.param == 1:
+        old_databases.restore(old_databases.SQLITE, old_databases.sqlite_paths(folder))
+        return folder / "house.sqlite"
+    file = old_databases.restore_version_2(folder)
+    migrations = load_migrations("sqlite")
+    with closing(SqliteDatabase(file)) as database:
+        database.transact(
+            partial(
+                prepare_tables,
+                dialect="sqlite",
+                database="house",
+                policy="migrate",
+                migrations={each: migrations[each] for each in range(1, request.param + 1)},
+            )
+        )
+    return file
 
 
 @pytest.fixture
@@ -147,6 +165,34 @@ def test_serving_an_older_file_migrates_it_and_play_goes_on(run: Run, old_file: 
     assert result.out == f"the tables have version {LATEST}\n"
 
 
+@pytest.mark.parametrize("words", [("serve",), ("migrate",)], ids=" ".join)
+def test_house_file_that_is_not_valid_is_refused_before_anything_is_migrated(
+    run: Run, old_file: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    before, house_file = stored_files(old_file.parent), tmp_path / "house.toml"
+    house_file.write_text(HOUSE.replace("[policies]", "[policies]\nrake = 5"), encoding="utf-8")
+
+    refused = run(*words, "--house", str(house_file), "--database", str(old_file))
+
+    assert refused.code == 2
+    assert "house.toml, line 6: policies.rake: unknown key" in refused.err
+    assert stored_files(old_file.parent) == before
+
+
+def test_migrate_checks_the_file_that_the_house_was_last_served_with(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = old_databases.restore_version_2(tmp_path)
+    (tmp_path / "house.sqlite.state" / "house.toml").write_text("name = 5", encoding="utf-8")
+    before = stored_files(tmp_path)
+
+    refused = run("migrate", "--database", str(file))
+
+    assert (refused.code, "house.toml, line 1: name" in refused.err) == (2, True)
+    assert stored_files(tmp_path) == before
+
+
 MIGRATE_AND_DIE: Final = """
 import os, signal, sys
 from threedice.db.schema import prepare_tables
@@ -187,7 +233,7 @@ def test_migration_that_was_killed_can_be_repeated(
 def test_older_servers_are_suspended_before_their_tables_are_migrated(
     old_postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "SUSPENSION_SECONDS", 0.0)
+    monkeypatch.setattr(postgres_module, "SUSPENSION_SECONDS", 0.0)
     suspended = "SELECT value FROM meta WHERE name = 'suspended'"
     with (
         psycopg.connect(old_postgres, autocommit=True) as old_server,
@@ -212,14 +258,91 @@ def test_migration_keeps_the_halt_of_a_failed_disk(old_postgres: str) -> None:
         assert store.suspension_reason() == "the disk failed"
 
 
-def test_server_of_version_2_cannot_change_accounts_beside_a_newer_server(
-    old_postgres: str,
+@pytest.mark.parametrize("lock", FORMER_IDENTITY_LOCKS)
+def test_server_of_an_older_version_cannot_change_accounts_beside_a_newer_server(
+    old_postgres: str, lock: str
 ) -> None:
-    older = PostgresDatabase(old_postgres, deadline_seconds=0.5, write_lock=FORMER_IDENTITY_LOCK)
+    older = PostgresDatabase(old_postgres, deadline_seconds=0.5, write_lock=lock)
     with closing(older), closing(PostgresStore(old_postgres, serving=True)):
         with pytest.raises(StoreUnavailable):
             older.transact(lambda run: run("DELETE FROM people_accounts"))
         assert older.query("SELECT count(*) FROM people_accounts") == [(2,)]
+
+
+# --- an older program on a newer database -------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def older_program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of a program that lacks the last migration."""
+    folder = tmp_path_factory.mktemp("older")
+    shutil.copytree(
+        ROOT / "src/threedice",
+        folder / "threedice",
+        ignore=shutil.ignore_patterns("__pycache__", f"{LATEST:04}.*"),
+    )
+    return os.environ | {"PYTHONPATH": str(folder)}
+
+
+def run_older(program: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "threedice", *words],
+        env=program, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+NEWER_DATABASE: Final = (
+    f"tables of version {LATEST}, this program knows version {LATEST - 1}; use the newer program"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("serve", "--demo", "--port", "0"), ("log", "verify"), ("migrate",), ("users", "list")],
+    ids=" ".join,
+)
+def test_older_program_refuses_a_database_of_the_next_version(
+    run: Run, older_program: dict[str, str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    file = str(tmp_path / "house.sqlite")
+    assert run_older(older_program, "migrate", "--database", file).stdout == (
+        f"the tables have version {LATEST - 1}\n"
+    )
+    assert run("migrate", "--database", file).code == 0
+
+    refused = run_older(older_program, *words, "--database", file)
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert NEWER_DATABASE in refused.stderr
+    assert "damage" not in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_older_server_stops_when_a_newer_program_migrates(
+    older_program: dict[str, str],
+    postgres: PostgresServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres_module, "SUSPENSION_SECONDS", 0.0)
+    url, house_file = postgres.fresh(), tmp_path / "house.toml"
+    house_file.write_text(HOUSE, encoding="utf-8")
+    words = ("--database", url, "--house", str(house_file), "--port", "0")
+    with start_server(tmp_path / "older", *words, program=older_program) as server:
+        health = f"http://127.0.0.1:{server.wait_until_listening()}/health"
+        assert httpx.get(health, trust_env=False).status_code == 200
+
+        with closing(PostgresStore(url, serving=True)) as newer:
+            assert newer.suspension_reason() == ""
+            while (answer := httpx.get(health, trust_env=False)).status_code == 200:
+                pass  # the older server polls every two seconds
+
+    (reason,) = answer.json()["reasons"]
+    assert (answer.status_code, reason["code"]) == (503, "newer-database")
+
+
+def test_server_that_a_migration_suspends_names_the_newer_program() -> None:
+    assert classify_halt(MIGRATION_NOTICE) == "newer-database"
 
 
 # --- backups ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 import sys
 from contextlib import closing
@@ -25,6 +26,7 @@ from threedice.log.stores import schema
 from threedice.log.stores.memory import MemoryStore
 from threedice.log.stores.rows import open_rows
 from threedice.log.stores.urls import open_store
+from threedice.version import PACKAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,6 +149,22 @@ async def test_multi_process_audit_passes_while_rounds_are_played(
                 assert rounds > before  # entries were written meanwhile
             stop.set()
             await playing
+
+
+async def test_audit_starts_no_processes_of_another_build(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "threedice")
+    with (tmp_path / "threedice" / "errors.py").open("a", encoding="utf-8") as replaced:
+        replaced.write("\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    with (
+        open_rows(store) as rows,
+        pytest.raises(ProcessFailed, match="the program was replaced"),
+        start_processes(rows, 1),
+    ):
+        pass
 
 
 async def test_multi_process_audit_reports_progress_up_to_the_last_entry(

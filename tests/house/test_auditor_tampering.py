@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,8 +13,12 @@ from tests.house.test_auditor import append, findings, play, report
 from tests.log.inspection import tampering
 from threedice.account.commands import Deposit, OpenAccount
 from threedice.account.events import Withdrawn
+from threedice.house.audit.replay import find_difference
 from threedice.house.house import House
+from threedice.house.live_stream import load_stream
 from threedice.house.reports.projection import VIEW
+from threedice.house.reports.statements import update_statements
+from threedice.house.stream_state import GameRegistry, fold_of
 from threedice.table.events import BetWithdrawn, LosersCollected
 
 if TYPE_CHECKING:
@@ -145,6 +150,59 @@ async def test_audit_finds_statements_whose_version_is_not_a_number(
         run("UPDATE views SET version = 'all of it' WHERE stream = 'table/1' AND view = ?", VIEW)
 
     assert "books of table/1: have an invalid version: 'all of it'" in findings(store, tmp_path)
+
+
+async def test_audit_finds_every_changed_byte_of_a_snapshot(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    for stream in ("table/1", "cage/cat"):
+        snapshot = store.snapshot(stream, "state")
+        assert snapshot is not None
+        fold, state = fold_of(stream), load_stream(store, stream, from_snapshot=False).durable
+        assert find_difference(snapshot.data, fold, state) == ""
+
+        for place, bit in product(range(len(snapshot.data)), range(8)):
+            changed = bytearray(snapshot.data)
+            changed[place] ^= 1 << bit
+            assert find_difference(bytes(changed), fold, state), f"bit {bit} of byte {place}"
+
+
+async def test_audit_finds_a_key_of_a_snapshot_that_no_state_has(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    snapshot = store.snapshot("table/1", "state")
+    assert snapshot is not None
+    renamed = snapshot.data.replace(b"interrupted", b"interruptee")
+    assert renamed != snapshot.data
+
+    store.save_snapshot(msgspec.structs.replace(snapshot, data=renamed))
+
+    assert findings(store, tmp_path) == [
+        f"snapshot of table/1 at version {snapshot.head.version}: has bytes that do not follow from"
+        " the replayed state"
+    ]
+
+
+async def test_statements_go_on_alike_from_every_version_that_the_audit_does_not_object_to(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    await play(store, tmp_path)
+    games, unnoticed = GameRegistry(store), []
+    reached, last = store.projected_version(VIEW, "table/1"), store.head("table/1").version
+    before = store.lines(VIEW, stream="table/1")
+
+    for version in {*range(-1, last + 2)} - {reached}:
+        with tampering(store.path) as run:
+            run("UPDATE views SET version = ? WHERE stream = 'table/1'", version)
+        if not findings(store, tmp_path):
+            unnoticed.append(version)
+            update_statements(store, "table/1", games.load_pinned)
+            assert store.lines(VIEW, stream="table/1") == before
+            assert findings(store, tmp_path) == []
+
+    assert unnoticed  # docs/security.md says that these do no harm
 
 
 async def test_house_starts_when_a_snapshot_is_unreadable(tmp_path: Path) -> None:

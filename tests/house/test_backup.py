@@ -30,9 +30,11 @@ from tests.house.sample_backup import (
 )
 from tests.log.inspection import tampering
 from tests.log.proposals import background_writes, bet
+from threedice.cli.backup import describe_weak_seal
 from threedice.errors import InvalidInput, StoreFailed, StoreUnusable, TamperedData
 from threedice.house.backup import container, create, restore
 from threedice.house.backup.contents import append_manifest, split_manifest
+from threedice.house.backup.create import BackupSummary
 from threedice.house.house import House
 from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, read_checkpoints
 from threedice.log.proof.checkpoints import CheckpointSigner
@@ -628,11 +630,50 @@ def test_house_restored_twice_has_two_events(
         assert verify_log(store, public_keys=read_public_keys(house.state)).is_sound
 
 
+class BusyMachine:
+    """age on a machine that seems to have the given speeds, one after the other."""
+
+    def __init__(self, *work_factors: int) -> None:
+        self.left = list(work_factors)
+
+    def encrypt(self, plain: bytes, _passphrase: str) -> bytes:
+        return b"age-encryption.org/v1\n-> scrypt c2FsdA %d\n%b" % (self.left.pop(0), plain)
+
+
+@pytest.mark.parametrize(
+    ("work_factors", "sealed_with", "left"),
+    [
+        ([18, 20], 18, [20]),
+        ([14, 17, 19, 20], 19, [20]),
+        ([12, 17, 11, 16, 15, 20], 17, [20]),  # five times at most, and then the strongest
+    ],
+)
+def test_passphrase_with_a_low_work_factor_is_used_again(
+    work_factors: list[int], sealed_with: int, left: list[int]
+) -> None:
+    machine = BusyMachine(*work_factors)
+
+    sealed = container.seal(b"identity", "four words are enough", machine.encrypt)
+
+    assert container.read_work_factor(sealed) == sealed_with
+    assert machine.left == left
+
+
+def test_operator_is_informed_of_a_weakly_sealed_backup() -> None:
+    assert BackupSummary({}, True, 17).is_weakly_sealed
+    assert not BackupSummary({}, True, 18).is_weakly_sealed
+    assert not BackupSummary({}, True).is_weakly_sealed
+    assert "takes 2^17 steps instead of 2^18 or more" in describe_weak_seal(17)
+
+
 def test_passphrase_that_takes_too_long_to_try_is_not_said_to_be_wrong(tmp_path: Path) -> None:
     file, passphrase = tmp_path / "saved", "four words are enough"
     with file.open("wb") as target:
-        container.encrypt(io.BytesIO(b"a house"), target, container.Encryption((), passphrase))
-    slow = re.sub(rb"(?<=-> scrypt )(\S+) \d\d\n", rb"\1 62\n", file.read_bytes())
+        encryption = container.Encryption((), passphrase)
+        work_factor = container.encrypt(io.BytesIO(b"a house"), target, encryption)
+    written = rf"(?<=-> scrypt )(\S+) {work_factor}\n".encode()
+    slow, count = re.subn(written, rb"\1 62\n", file.read_bytes())
+    assert count == 1
     file.write_bytes(slow)
 
     with pytest.raises(InvalidInput, match="too slow or too busy"):

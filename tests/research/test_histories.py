@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from threedice import __version__
 from threedice.errors import InvalidInput, InvariantBroken
 from threedice.research import histories, write_flat_history, write_session_history
 from threedice.research.histories import HistoryTotals, check_history, study_totals
@@ -16,6 +17,7 @@ from threedice.rulebook import load
 from threedice.sim import flat_study, session_study
 from threedice.sim.kernels.roll_counts import ROUNDS_PER_BLOCK
 from threedice.sim.simulation import flat_job
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,6 +123,7 @@ def test_file_describes_its_columns_and_its_simulation(tmp_path: Path) -> None:
     assert described["game"] == GAME.id
     assert described["game_hash"] == GAME.hash
     assert (described["bets"], described["rounds"], described["seed"]) == (BETS, 10, 5)
+    assert (described["version"], described["build"]) == (__version__, build_id())
 
 
 def test_file_that_exists_is_not_replaced(tmp_path: Path) -> None:

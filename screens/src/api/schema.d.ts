@@ -5439,12 +5439,14 @@ export interface components {
          *
          *         `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
          *         stopped because their stored history was changed; `stuck` counts automatic dealers that wait
-         *         for staff. `reasons` says why the status is not `well`.
+         *         for staff. `reasons` says why the status is not `well`. `build` is a hash of the
+         *         program's files.
          */
         Health: {
             /** @enum {unknown} */
             status: "away" | "stopping" | "suspended" | "trouble" | "well";
             version: string;
+            build: string;
             /** @enum {unknown} */
             store: "answers" | "away" | "suspended";
             /** @enum {unknown} */

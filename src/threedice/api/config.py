@@ -1,17 +1,19 @@
 """Load and validate `house.toml`, the configuration of a house.
 
-The whole file is checked before anything is opened; errors name the file, the key and the remedy.
+The whole file is checked before anything is opened; errors name the line, the key and what to write
+instead.
 """
 
 from __future__ import annotations
 
-import tomllib
+from contextlib import contextmanager
 from datetime import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from threedice.api.config_file import ConfigFile, read_config_file
 from threedice.errors import InvalidInput, Refusal, RulebookError, UnknownName
 from threedice.house.allowances import HouseAmounts
 from threedice.house.authority import ConfiguredTable
@@ -22,7 +24,7 @@ from threedice.house.variances import CountPolicy
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
-from threedice.rulebook.validation import convert
+from threedice.rulebook.validation import find_misfit
 from threedice.table.chip_counts.counts import (
     RequestedCounts,
     face_value,
@@ -40,10 +42,13 @@ from threedice.table.limits import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from threedice.rulebook import Game
 
+
+MANUAL: Final = "docs/how-to/house-file.md"
 
 Minutes = Annotated[int, msgspec.Meta(ge=1, le=1440)]
 """A duration of up to a day."""
@@ -124,53 +129,86 @@ class HouseConfig(ConfigSection, frozen=True, kw_only=True):
 
 def load_config(file: Path) -> HouseConfig:
     """Load and validate a house file."""
+    source = read_config_file(file)
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}") from None
-    config = convert(data, HouseConfig, file.name)
-    check_texts(data)
-    _check_config(config, file.name)
+        check_texts(source.data)
+        config = msgspec.convert(source.data, HouseConfig)
+    except InvalidInput as error:
+        raise InvalidInput(f"{file.name}: {error}") from None
+    except msgspec.ValidationError as error:
+        misfit = find_misfit(source.data, HouseConfig, ())
+        raise source.error(*(misfit or ((), str(error), f"see {MANUAL}"))) from None
+    _check_config(config, source)
     return config
 
 
-def _check_config(config: HouseConfig, file: str) -> None:
+def _check_config(config: HouseConfig, source: ConfigFile) -> None:
     try:
         ZoneInfo(config.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
         problem = f"there is no time zone {config.time_zone!r}"
-        raise RulebookError(
-            file, "time_zone", problem, "use a name such as Asia/Singapore"
-        ) from None
+        raise source.error(("time_zone",), problem, "use a name such as Asia/Singapore") from None
     if not config.tables:
-        raise RulebookError(file, "tables", "the house has no tables", "add [tables.NAME]")
+        raise source.error(("tables",), "the house has no tables", "add [tables.NAME]")
     for name, table in config.tables.items():
+        where = ("tables", name)
         if is_reserved(name):
-            problem = f"{name!r} is reserved for the house"
-            raise RulebookError(file, f"tables.{name}", problem, "choose another name")
+            raise source.error(where, f"{name!r} is reserved for the house", "choose another name")
         try:
             check_table(table)
             require_betting_time(table.dealt_by_house, config.policies.shortest_betting_seconds)
-        except (InvalidInput, Refusal, UnknownName, RulebookError) as error:
-            remedy = "see `threedice rulebooks show` and docs/how-to/house-file.md"
-            raise RulebookError(file, f"tables.{name}", str(error), remedy) from None
+        except TableMisfit as misfit:
+            raise source.error((*where, misfit.key), misfit.problem, misfit.remedy) from None
+        except Refusal as refusal:
+            raise source.error(
+                (*where, "dealt_by_house", "betting_seconds"),
+                str(refusal),
+                "write betting_seconds = {shortest} or more, or permit less by"
+                " shortest_betting_seconds = {seconds} under [policies]".format_map(refusal.facts),
+            ) from None
+
+
+class TableMisfit(InvalidInput):
+    """A setting of a table is not valid: its key, the problem and what to write instead."""
+
+    def __init__(self, key: str, problem: str, remedy: str) -> None:
+        self.key, self.problem, self.remedy = key, problem, remedy
+        super().__init__(f"{key}: {problem}; {remedy}")
+
+
+@contextmanager
+def _setting(key: str, remedy: str) -> Iterator[None]:
+    """Let errors name a key of a table, and what to write instead."""
+    try:
+        yield
+    except (InvalidInput, UnknownName, RulebookError) as error:
+        raise TableMisfit(key, str(error), remedy) from None
 
 
 def check_table(table: TableConfig) -> Game:
     """Check that chips, limits and float fit a table's game; return the game."""
-    game = load(table.game, table.readings)
-    check_chips(table.chips)
-    check_limits(configured_limits(table, game), game, table.chips)
+    with _setting("game", "threedice rulebooks lists the games"):
+        load(table.game)
+    with _setting("readings", "threedice rulebooks show lists the readings of a rulebook"):
+        game = load(table.game, table.readings)
+    with _setting("chips", "write them as in chips = [5, 25, 100]"):
+        check_chips(table.chips)
+    with _setting("limits", "change the limits, or give a box or family its own with `only`"):
+        check_limits(configured_limits(table, game), game, table.chips)
     if table.rack:
-        _check_rack(table, game)
+        with _setting("rack", f"see {MANUAL}"):
+            _check_rack(table, game)
     elif table.float is None:
-        raise InvalidInput("the table has neither a `float` nor a `rack`")
+        raise TableMisfit(
+            "float",
+            "the table has neither a `float` nor a `rack`",
+            "give the value of its chips as `float`",
+        )
     elif table.float < 0 or table.float % table.chips[0]:
-        raise InvalidInput(
-            f"the float {table.float} is negative or not a multiple of the smallest chip, "
-            f"{table.chips[0]}"
+        raise TableMisfit(
+            "float",
+            f"{table.float} is negative or not a multiple of the smallest chip, {table.chips[0]}",
+            f"write for example float = {table.chips[0] * 1000}",
         )
     return game
 

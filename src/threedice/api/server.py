@@ -28,6 +28,7 @@ from threedice.house.stream_state import table_stream
 from threedice.identity import IdentityPolicy, open_identity
 from threedice.identity.audit_trail import CONSOLE
 from threedice.table.commands import Actor
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     import socket
@@ -173,7 +174,12 @@ def _announce_start(
 ) -> None:
     """Announce the URL once the server listens, and the sign-ins of a demo."""
     behind_proxy = settings.address.behind_proxy
-    journal.write("listening", tables=len(settings.config.tables), behind_proxy=behind_proxy)
+    journal.write(
+        "listening",
+        build=build_id(),
+        tables=len(settings.config.tables),
+        behind_proxy=behind_proxy,
+    )
     if behind_proxy and not settings.origins:
         announce("give the URL that browsers use: --origin https://house.example")
     elif context.origins[0] != url:

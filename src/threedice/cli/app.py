@@ -119,9 +119,9 @@ app = typer.Typer(
 
 def _print_version(requested: bool) -> None:
     if requested:
-        from threedice import __version__
+        from threedice.version import describe_version
 
-        typer.echo(f"threedice {__version__}")
+        typer.echo(f"threedice {describe_version()}")
         raise typer.Exit
 
 
@@ -130,7 +130,10 @@ def _root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print version and build.",
         ),
     ] = False,
 ) -> None:

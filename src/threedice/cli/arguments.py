@@ -72,6 +72,9 @@ AgainstOption = Annotated[
 ]
 
 
+HOUSE_FILE: Final = "house.toml"
+
+
 def command_group(help_text: str = "", *, runs_alone: bool = False) -> typer.Typer:
     """Return an empty group of commands; one that `runs_alone` needs no subcommand."""
     return typer.Typer(
@@ -86,7 +89,16 @@ def default_house_file() -> Path:
     """Return the house file in the user's configuration directory; it may not exist."""
     from platformdirs import user_config_path
 
-    return user_config_path("threedice") / "house.toml"
+    return user_config_path("threedice") / HOUSE_FILE
+
+
+def find_house_file(given: Path | None, state_dir: Path) -> Path | None:
+    """Return the house file that the house is served with next, as far as that is known.
+
+    It is the given one, or the user's own, or a copy of the one that it was last served with.
+    """
+    files = [given or default_house_file(), state_dir / HOUSE_FILE]
+    return next((file for file in files if file.exists()), None)
 
 
 # --- parsers ------------------------------------------------------------------------------------

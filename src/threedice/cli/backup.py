@@ -46,6 +46,7 @@ from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
 from threedice.log.stores.table_copies import read_rows
 from threedice.log.stores.urls import default_url, state_directory
+from threedice.version import describe_version
 
 if TYPE_CHECKING:
     from threedice.cli.doctor import LastBackup
@@ -93,7 +94,6 @@ def backup(
     It holds the log, accounts and sign-ins, keys, and the house file. The house may be in service
     meanwhile; nothing is written to its database.
     """
-    from threedice import __version__
     from threedice.cli.doctor import LastBackup
     from threedice.house.backup.create import create_backup
     from threedice.log.stores.new_files import refuse_existing
@@ -115,7 +115,7 @@ def backup(
             state_dir=state,
             house_file=house_file,
             encryption=encryption,
-            program=__version__,
+            program=describe_version(),
             now=now,
             signed=signed,
             progress=progress,
@@ -127,6 +127,19 @@ def backup(
     print_line(f"{file}: {counts}, keys" + (", house file" if house_file else ""))
     if house_file is None:
         print_line("there is no house file in it; name it with --house to include it")
+    if summary.is_weakly_sealed:
+        print_line(describe_weak_seal(summary.work_factor))
+
+
+def describe_weak_seal(work_factor: int | None) -> str:
+    """Say how much easier a passphrase is to try than it should be, and what to do."""
+    from threedice.house.backup.container import MIN_WORK_FACTOR
+
+    return (
+        "this machine was too busy, or is too slow, to protect the passphrase well: trying one"
+        f" takes 2^{work_factor} steps instead of 2^{MIN_WORK_FACTOR} or more. Back up again when"
+        " the machine is idle, take a longer passphrase, or use --recipient"
+    )
 
 
 def _record_backup(state: Path, backup: LastBackup) -> None:
@@ -301,7 +314,8 @@ def _print_contents(opened: VerifiedBackup) -> None:
     tables = sum(name.startswith("table/") for name in heads)
     players = sum(name.startswith("cage/") for name in heads)
     if opened.created:
-        print_line(f"a backup of {format_time(opened.created)}")
+        by = f", made by threedice {opened.manifest.program}" if opened.manifest else ""
+        print_line(f"a backup of {format_time(opened.created)}{by}")
     report = opened.report
     print_line(
         f"{accounts} accounts, {tables} tables, {players} players' accounts, "

@@ -22,10 +22,15 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 import typer
-from platformdirs import user_config_path
 
-from threedice import __version__
-from threedice.cli.arguments import DatabaseOption, JsonOption, command_group, option
+from threedice.cli.arguments import (
+    DatabaseOption,
+    JsonOption,
+    command_group,
+    default_house_file,
+    find_house_file,
+    option,
+)
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line
 from threedice.db.postgres import SERVING_LOCK, describe_url, one_line
@@ -60,6 +65,7 @@ from threedice.log.stores.urls import (
     sqlite_path,
     state_directory,
 )
+from threedice.version import describe_version
 
 commands = command_group()
 
@@ -71,7 +77,6 @@ MISSING_KEY_REMEDY: Final = (
 
 SUSPENSION_ROW: Final = "suspended"
 LAST_BACKUP_FILE: Final = "last-backup.json"
-HOUSE_FILE: Final = "house.toml"
 MICROSECOND: Final = 1_000_000
 
 MAX_UNSIGNED_SECONDS: Final = 300
@@ -192,7 +197,9 @@ class Doctor:
     # --- the program and the database -----------------------------------------------------------
 
     def _check_versions(self) -> Iterator[Check]:
-        yield Check("versions", f"threedice {__version__}, Python {platform.python_version()}")
+        yield Check(
+            "versions", f"threedice {describe_version()}, Python {platform.python_version()}"
+        )
         if self._file is None:
             return
         text, (first, last) = f"SQLite {sqlite3.sqlite_version}", WAL_RACE_VERSIONS
@@ -430,11 +437,9 @@ class Doctor:
     def _check_house_file(self) -> Iterator[Check]:
         from threedice.api.config import load_config
 
-        default = user_config_path("threedice") / HOUSE_FILE
-        files = [self._house_file or default, self._state / HOUSE_FILE]
-        file = next((file for file in files if file.exists()), None)
+        file = find_house_file(self._house_file, self._state)
         if file is None:
-            text = f"there is none at {files[0]}"
+            text = f"there is none at {self._house_file or default_house_file()}"
             yield Check("house file", text, "name the one in use with --house FILE")
             return
         try:

@@ -19,6 +19,7 @@ from threedice.cli.arguments import (
     argument,
     command_group,
     default_house_file,
+    find_house_file,
     option,
     repeatable,
 )
@@ -153,15 +154,26 @@ def _demo_database() -> str:
 
 
 @commands.command("migrate")
-def migrate(database: DatabaseOption = "") -> None:
+def migrate(
+    house: Annotated[
+        Path | None,
+        option("FILE", "The house file to check first; the one in use if omitted."),
+    ] = None,
+    database: DatabaseOption = "",
+) -> None:
     """Create or migrate the tables of a database.
 
-    `threedice serve` does the same before it serves; commands that only read never do. Stop the
-    house and make a backup first. Servers of an older version suspend their tables when they
-    notice.
+    `threedice serve` does the same before it serves; commands that only read never do. Both refuse
+    a house file that is not valid before they change anything. Stop the house and make a backup
+    first. Servers of an older version suspend their tables when they notice.
     """
+    from threedice.api.config import load_config
+
     url = database or default_url()
-    refuse_lost_database(url, state_directory(url))
+    state = state_directory(url)
+    refuse_lost_database(url, state)
+    if house_file := house or find_house_file(None, state):
+        load_config(house_file)
     open_store(url, serving=True, tables="migrate").close()
     print_line(f"the tables have version {max(load_migrations('sqlite'))}")
 

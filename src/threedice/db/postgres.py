@@ -41,19 +41,22 @@ if TYPE_CHECKING:
     from threedice.db import SqlRunner, TransactionBody
     from threedice.db.schema import TablePolicy
 
-SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK, FORMER_IDENTITY_LOCK, IDENTITY_LOCK = (
+SERVING_LOCK, SCHEMA_LOCK, RECOVERY_LOCK, ACTIVE_LOCK = (
     "31, 6661",
     "31, 6662",
     "31, 6663",
     "31, 6664",
-    "31, 6665",
-    "31, 6666",
 )
-"""All advisory locks, in this order: shared by all serving servers; held by the server that creates
-or migrates the tables; held by the server that recovers; shared by all servers that have recovered
-and are active; shared by all serving servers, because it is the identity lock of version 2, whose
-servers would change accounts without recording it in the log; held by a write transaction of the
-identity store. A server that has been suspended since its start serves, but is not active."""
+"""Advisory locks, in this order: shared by all serving servers; held by the server that creates or
+migrates the tables; held by the server that recovers; shared by all servers that have recovered and
+are active. A server that has been suspended since its start serves, but is not active."""
+
+*FORMER_IDENTITY_LOCKS, IDENTITY_LOCK = (
+    f"31, {6663 + version}" for version in range(2, max(load_migrations("postgresql")) + 1)
+)
+"""The advisory lock that a write transaction of the identity store holds is another one in each
+version of the tables, from version 2 on. All serving servers share those of earlier versions, whose
+servers would otherwise change accounts without recording it as this version does."""
 
 MAX_POOLED_CONNECTIONS: Final = 8
 MAX_ATTEMPTS: Final = 5
@@ -64,9 +67,13 @@ MIGRATION_LOCK_MILLISECONDS: Final = 60_000
 POLL_PAUSE_SECONDS: Final = 0.05
 
 MIGRATION_NOTICE: Final = (
-    "the tables are being migrated by a newer program; stop this server and start the newer one"
+    "a newer program is migrating the tables, and this program knows versions up to the present one"
+    " only; stop this server and start the newer program"
 )
-"""Why older servers are suspended during a migration."""
+"""Why older servers are suspended during a migration.
+
+By "this program knows version", programs tell that a newer one is the reason (`log.halt_causes`).
+"""
 
 SUSPENSION_SECONDS = 6.0
 """Wait of a migration for older servers to suspend: they poll every two seconds."""

@@ -1,5 +1,8 @@
 """The tables of a database: numbered SQL files that create and migrate them, and their version.
 
+The version also counts changes of the forms of stored bytes, which `tests/db/forms/0004.txt`
+describes for version 4; such a migration may have no statement.
+
 The log and the identity store may share a database, so there is one sequence of migrations for
 both. `migrations/0002.sqlite.sql` is the second for SQLite. The table `schema_versions` records
 which ones a database has. A database written before it existed has its version in `meta`, as does a
@@ -43,7 +46,8 @@ PROGRAM_NAME: Final = "threedice"
 OLDEST_READABLE_LOG: Final = 1
 """Oldest version whose log is read without migration.
 
-Later versions only added columns to the log, which are read as empty (`schema.ADDED_COLUMNS`).
+Later versions only added columns to the log, which are read as empty (`schema.ADDED_COLUMNS`), and
+forms of entries beside those that were there.
 """
 
 SELECT_VERSION: Final = f"SELECT max(version) FROM {VERSION_TABLE}"

@@ -66,7 +66,7 @@ def _location(entry: Entry) -> str:
     return f"{entry.stream} version {entry.version}"
 
 
-class _StoredRefusal(msgspec.Struct, frozen=True):
+class StoredRefusal(msgspec.Struct, frozen=True):
     """A refusal as stored; its facts are those that a response shows."""
 
     code: str
@@ -75,13 +75,13 @@ class _StoredRefusal(msgspec.Struct, frozen=True):
     facts: dict[str, str | int | bool | None]
 
 
-_REFUSAL_DECODER = msgspec.json.Decoder(_StoredRefusal)
+_REFUSAL_DECODER = msgspec.json.Decoder(StoredRefusal)
 
 
 def encode_refusal(refusal: Refusal) -> bytes:
     """Encode a refusal for storing it under the key of its command."""
     facts = {name: plain_fact(fact) for name, fact in refusal.facts.items()}
-    stored = _StoredRefusal(refusal.code, refusal.text, refusal.clause, facts)
+    stored = StoredRefusal(refusal.code, refusal.text, refusal.clause, facts)
     return _EVENT_ENCODER.encode(stored)
 
 

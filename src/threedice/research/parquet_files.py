@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 from threedice import __version__
 from threedice.errors import InvalidInput
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +51,7 @@ def describe_schema(fields: Sequence[tuple[str, Any, str]], about: Mapping[str, 
         pa.field(name, kind, nullable=False, metadata={"description": text})
         for name, kind, text in fields
     ]
-    note = json.dumps({"version": __version__, **about}, ensure_ascii=False)
+    note = json.dumps({"version": __version__, "build": build_id(), **about}, ensure_ascii=False)
     return pa.schema(columns, metadata={METADATA_KEY: note.encode()})
 
 

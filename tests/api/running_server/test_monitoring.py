@@ -16,6 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.live_server import receive
+from threedice import __version__
 from threedice.api.http import journal
 from threedice.api.live.hub import MonitorState
 from threedice.api.routes.house import StoreProbe, check_health
@@ -23,6 +24,7 @@ from threedice.errors import StoreUnavailable, StoreUnusable
 from threedice.house.house import House
 from threedice.log.halt_causes import classify_halt
 from threedice.log.stores.memory import MemoryStore
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +50,7 @@ async def test_health_of_a_working_house_is_well(server: LiveServer) -> None:
     assert answer.json()["status"] == "well"
     assert answer.json()["store"] == "answers"
     assert answer.json()["reasons"] == []
+    assert (answer.json()["version"], answer.json()["build"]) == (__version__, build_id())
 
 
 @pytest.mark.anyio

@@ -31,6 +31,7 @@ from threedice.log.halt_causes import HaltCause, classify_halt
 from threedice.log.proof import IntegrityFinding
 from threedice.log.proof.checkpoint_files import CHECKPOINTS_FILE, CheckpointFiles
 from threedice.log.proof.keys import read_public_keys
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,11 +168,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     `books` says whether projections and checkpoints keep up. `damaged` counts tables that have
     stopped because their stored history was changed; `stuck` counts automatic dealers that wait
-    for staff. `reasons` says why the status is not `well`.
+    for staff. `reasons` says why the status is not `well`. `build` is a hash of the
+    program's files.
     """
 
     status: Literal["well", "trouble", "suspended", "away", "stopping"]
     version: str
+    build: str
     store: Literal["answers", "suspended", "away"]
     books: Literal["kept", "behind"]
     damaged: int
@@ -228,6 +231,7 @@ async def check_health(house: House, store_probe: StoreProbe, *, stopping: bool 
     return Health(
         status=status,
         version=__version__,
+        build=build_id(),
         store="away" if not is_available else "suspended" if is_suspended else "answers",
         books="behind" if house.background_error else "kept",
         damaged=len(house.damaged),
@@ -258,8 +262,8 @@ def _house_reason_codes(house: House, cause: HaltCause | None, stuck: int) -> It
 REASON_TEXTS: Final[dict[ReasonCode, str]] = {
     "stopping": "This server is stopping; use another one.",
     "database-unavailable": "The database does not respond; the server continues when it is back.",
-    "newer-database": "A newer program has migrated the database; stop this server and start the"
-    " newer one.",
+    "newer-database": "A newer program has migrated the database, or is about to; stop this server"
+    " and start the newer one.",
     "writing-halted": "A write failed, so all tables are suspended; remove the cause, then release"
     " the house on the pit's screen or with threedice release.",
     "table-damaged": "Some tables or accounts stand still because their history cannot be relied"

@@ -1,4 +1,4 @@
--- Version 4: refusals are final.
+-- Version 4: refusals are final. Other stored forms have changed too: tests/db/forms/0004.txt.
 
 -- Answers.
 -- refusal: the refusal that the command's sender was told; empty if the command was accepted.

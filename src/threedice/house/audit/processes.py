@@ -18,9 +18,9 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from threedice import __version__
 from threedice.errors import TamperedData
 from threedice.log.stores import schema
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +75,7 @@ def start_processes(rows: LogRows, count: int) -> Iterator[AuditProcesses]:
         for _ in range(count):
             processes.append(_AuditProcess())
         for process in processes:
-            if process.receive() != __version__:
+            if process.receive() != build_id():
                 raise ProcessFailed("the program was replaced while this process is running")
         with rows.shared() as open_snapshot:
             if open_snapshot is None:

@@ -11,6 +11,8 @@ from collections import defaultdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from threedice.errors import TamperedData
 from threedice.house.codec import decode
 from threedice.house.events import TableEstablished
@@ -20,7 +22,7 @@ from threedice.house.reports.projection import (
     VIEW,
     StatementProjector,
 )
-from threedice.house.stream_state import StreamBalances, fold_of
+from threedice.house.stream_state import Fold, State, StreamBalances, encode_state, fold_of
 from threedice.log.entry import Entry
 from threedice.log.proof import IntegrityFinding
 from threedice.log.stores import schema
@@ -122,13 +124,41 @@ class StreamReplay:
             return  # written by another release: ignored, and replaced eventually
         if snapshot_hash != entry_hash:
             self._note(where, "belongs to another entry")
-        try:
-            same = self._fold.decode_state(data) == self.state
-        except (ValueError, TypeError) as error:
-            self._note(where, f"cannot be read: {error}")
-            return
-        if not same:
-            self._note(where, "differs from the replayed state")
+        if difference := find_difference(data, self._fold, self.state):
+            self._note(where, difference)
+
+
+def find_difference(data: bytes, fold: Fold[State], state: State) -> str:
+    """Return how the bytes of a snapshot differ from a replayed state; empty if they do not."""
+    try:
+        if fold.decode_state(data) != state:
+            return "differs from the replayed state"
+        if _plain_content(data) != _plain_content(encode_state(state)):
+            return "has bytes that do not follow from the replayed state"
+    except (ValueError, TypeError) as error:
+        return f"cannot be read: {error}"
+    return ""
+
+
+def _plain_content(data: bytes) -> Any:
+    """Return everything that an encoded state holds, whether or not a state would take it.
+
+    A key that states do not have is ignored when a state is decoded, and the default taken in its
+    place. Sets are lists here, in the order of one process, so lists and maps are sorted. Raises
+    `ValueError` for bytes that the house would have written otherwise.
+    """
+    content = msgspec.msgpack.decode(data)
+    if msgspec.msgpack.encode(content) != data:
+        raise ValueError("its encoding is not the house's")
+    return _sort(content)
+
+
+def _sort(content: Any) -> Any:
+    if isinstance(content, dict):
+        return sorted([msgspec.msgpack.encode(key), _sort(content[key])] for key in content)
+    if isinstance(content, list):
+        return sorted(map(_sort, content), key=msgspec.msgpack.encode)
+    return msgspec.msgpack.encode(content)
 
 
 class StatementsReplay:

@@ -11,11 +11,11 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Final
 
-from threedice import __version__
 from threedice.errors import ThreediceError
 from threedice.house.audit.auditor import Auditor, ReplayResults
 from threedice.house.interpreter import reduced_gc
 from threedice.log.proof.verification import StreamsCheck, check_streams
+from threedice.version import build_id
 
 if TYPE_CHECKING:
     from threedice.house.audit.processes import AuditTask
@@ -27,7 +27,7 @@ PROGRESS_ENTRIES: Final = 5_000
 def main() -> None:
     """Take tasks until the process that started this one closes the connection."""
     with suppress(EOFError, OSError), Connection(os.dup(sys.stdin.fileno())) as connection:
-        connection.send(__version__)
+        connection.send(build_id())
         open_snapshot = connection.recv()
         # An error ends this process; the one that started it then does the work and reports it.
         with suppress(ThreediceError), reduced_gc(), open_snapshot() as rows:

@@ -29,6 +29,12 @@ MAX_SEALED_BYTES: Final = 4096
 MEASUREMENTS: Final = 20
 """How often the speed of the machine is measured before a passphrase is said to take too long."""
 
+MIN_WORK_FACTOR: Final = 18
+"""Least binary logarithm of the scrypt iterations: that of the program age itself."""
+
+MAX_SEALS: Final = 5
+"""How often a passphrase is used anew before its work factor is accepted as it is."""
+
 _LENGTH: Final = Struct(">I")
 
 
@@ -81,13 +87,16 @@ def is_plain_backup(file: Path) -> bool:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from error
 
 
-def encrypt(plain: BinaryIO, target: BinaryIO, encryption: Encryption) -> None:
-    """Write a backup with everything that `plain` holds."""
+def encrypt(plain: BinaryIO, target: BinaryIO, encryption: Encryption) -> int | None:
+    """Write a backup with everything that `plain` holds.
+
+    Returns the work factor of the passphrase, or None if the backup is encrypted to recipients.
+    """
     recipients, sealed = encryption.recipients, b""
     if not recipients:
         identity = pyrage.x25519.Identity.generate()
         recipients = [identity.to_public()]
-        sealed = pyrage.passphrase.encrypt(str(identity).encode(), encryption.passphrase)
+        sealed = seal(str(identity).encode(), encryption.passphrase)
     target.write(MAGIC + _LENGTH.pack(len(sealed)) + sealed)
     try:
         pyrage.encrypt_io(plain, target, recipients)
@@ -95,6 +104,34 @@ def encrypt(plain: BinaryIO, target: BinaryIO, encryption: Encryption) -> None:
         raise StoreFailed(
             f"the backup cannot be written: {error}; check the free disk space"
         ) from error
+    return read_work_factor(sealed) if sealed else None
+
+
+def seal(
+    plain: bytes,
+    passphrase: str,
+    encrypt_once: Callable[[bytes, str], bytes] = pyrage.passphrase.encrypt,
+) -> bytes:
+    """Encrypt with a passphrase, again if the work factor is too low, and return the strongest.
+
+    age measures the machine for a moment, and chooses a work factor for which this machine takes a
+    second. A machine that is busy in that moment seems slow, and its passphrases are easy to try.
+    """
+    sealed = [encrypt_once(plain, passphrase)]
+    while read_work_factor(sealed[-1]) < MIN_WORK_FACTOR and len(sealed) < MAX_SEALS:
+        sealed.append(encrypt_once(plain, passphrase))
+    return max(sealed, key=read_work_factor)
+
+
+def read_work_factor(sealed: bytes) -> int:
+    r"""Return the work factor of a file that age encrypted with a passphrase.
+
+    >>> read_work_factor(b"age-encryption.org/v1\n-> scrypt jz3GjsGx19Tzh8Urlvy3WQ 18\n...")
+    18
+    """
+    _, _, stanza = sealed.partition(b"\n-> scrypt ")
+    _salt, work_factor, *_ = stanza.split(maxsplit=2)
+    return int(work_factor)
 
 
 def decrypt(file: Path, plain: BinaryIO, decryption: Decryption) -> None:

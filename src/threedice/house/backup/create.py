@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from threedice.errors import InvalidInput, StoreFailed, StoreUnusable, TamperedData
 from threedice.house.audit.people import compare_people
-from threedice.house.backup.container import MAGIC, encrypt
+from threedice.house.backup.container import MAGIC, MIN_WORK_FACTOR, encrypt
 from threedice.house.backup.contents import (
     Manifest,
     append_manifest,
@@ -64,10 +64,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BackupSummary:
-    """The contents of a backup: row counts by table, and whether it has the house file."""
+    """The contents of a backup: row counts by table, and whether it has the house file.
+
+    `work_factor` is that of its passphrase, None if it is encrypted to recipients.
+    """
 
     rows: Mapping[str, int]
     has_house_file: bool
+    work_factor: int | None = None
+
+    @property
+    def is_weakly_sealed(self) -> bool:
+        """Whether its passphrase is easier to try than it should be."""
+        return self.work_factor is not None and self.work_factor < MIN_WORK_FACTOR
 
 
 def create_backup(
@@ -118,10 +127,10 @@ def create_backup(
         )
         append_manifest(database, manifest, signing_keys)
         with database.open("rb") as plain, part.open("wb") as target:
-            encrypt(plain, target, encryption)
+            work_factor = encrypt(plain, target, encryption)
             target.flush()
             os.fsync(target.fileno())
-    return BackupSummary(counts, house_file is not None)
+    return BackupSummary(counts, house_file is not None, work_factor)
 
 
 def _copy_where_there_is_room(

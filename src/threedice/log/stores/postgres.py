@@ -17,7 +17,7 @@ import psycopg
 
 from threedice.db.postgres import (
     ACTIVE_LOCK,
-    FORMER_IDENTITY_LOCK,
+    FORMER_IDENTITY_LOCKS,
     POLL_PAUSE_SECONDS,
     RECOVERY_LOCK,
     SERVING_LOCK,
@@ -71,7 +71,7 @@ class PostgresStore(Store):
         super().__init__(self._database)
         self._write_lock = RLock()
         self._writer: PostgresConnection | None = None
-        self._locks = [SERVING_LOCK, FORMER_IDENTITY_LOCK] if serving else []
+        self._locks = [SERVING_LOCK, *FORMER_IDENTITY_LOCKS] if serving else []
         self._lease_name = f"playing/{token_hex(8)}"
         try:
             self._database.prepare_tables(
@@ -137,7 +137,7 @@ class PostgresStore(Store):
             yield is_first
             lock = f"SELECT pg_advisory_lock_shared({ACTIVE_LOCK})"
             self._run_on_writer(lambda writer: writer.execute(lock))
-            self._locks = [SERVING_LOCK, FORMER_IDENTITY_LOCK, ACTIVE_LOCK]
+            self._locks = [SERVING_LOCK, *FORMER_IDENTITY_LOCKS, ACTIVE_LOCK]
             self._run_on_writer(self._renew_lease)
 
     def close(self) -> None:

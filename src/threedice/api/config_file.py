@@ -1,0 +1,84 @@
+"""A house file as text and as data, and errors that name the line of a key."""
+
+from __future__ import annotations
+
+import tomllib
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from threedice.errors import InvalidInput, RulebookError
+from threedice.rulebook.validation import KeyPath, format_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The name of a TOML file, its text, and the data in it."""
+
+    name: str
+    text: str
+    data: dict[str, Any]
+
+    def error(self, path: KeyPath, problem: str, remedy: str) -> RulebookError:
+        """Return an error at a key, or at the table that should hold it, for the caller to raise.
+
+        Without either, the error is about the file as a whole, and names no line.
+        """
+        line = find_line(self.text, path)
+        place = f"{self.name}, line {line}" if line else self.name
+        return RulebookError(place, format_key(path) or "the file", problem, remedy)
+
+
+def read_config_file(file: Path) -> ConfigFile:
+    """Read a TOML file."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        return ConfigFile(file.name, text, tomllib.loads(text))
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidInput(f"{file} is not valid TOML: {error}") from None
+
+
+def find_line(text: str, path: KeyPath) -> int:
+    r"""Return the line on which a key, or else the nearest table around it, begins; 0 if none does.
+
+    The TOML parser tells no lines. So this is the least number of lines that have the key, when
+    they are completed to the end of a value that spans several.
+
+    >>> find_line("name = 'A'\n\n[tables.a]\nchips = [\n  5,\n]\n", ("tables", "a", "chips"))
+    4
+    >>> find_line("name = 'A'\n\n[tables.a]\n", ("tables", "a", "float"))
+    3
+    """
+    lines = [f"{line}\n" for line in text.split("\n")]  # as TOML and editors count lines
+    return bisect_left(
+        range(len(lines)),
+        _depth(tomllib.loads(text), path),
+        key=lambda count: _depth(_parse_beginning(lines, count), path),
+    )
+
+
+def _parse_beginning(lines: list[str], count: int) -> dict[str, Any]:
+    """Parse some lines, and as many more as complete the last value."""
+    for end in range(count, len(lines)):
+        try:
+            return tomllib.loads("".join(lines[:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+    return tomllib.loads("".join(lines))
+
+
+def _depth(data: Any, path: KeyPath) -> int:
+    """Return how many keys of a path the data has."""
+    for depth, part in enumerate(path):
+        if isinstance(data, list) and part.isdigit() and int(part) < len(data):
+            data = data[int(part)]
+        elif isinstance(data, dict) and part in data:
+            data = data[part]
+        else:
+            return depth
+    return len(path)
