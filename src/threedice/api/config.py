@@ -22,6 +22,8 @@ from threedice.house.variances import CountPolicy
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
+from threedice.rulebook.library import split_game_name
+from threedice.rulebook.source import RulebookSource, read_rulebook
 from threedice.rulebook.validation import convert
 from threedice.table.chip_counts.counts import (
     RequestedCounts,
@@ -156,6 +158,23 @@ def _check_config(config: HouseConfig, file: str) -> None:
         except (InvalidInput, Refusal, UnknownName, RulebookError) as error:
             remedy = "see `threedice rulebooks show` and docs/how-to/house-file.md"
             raise RulebookError(file, f"tables.{name}", str(error), remedy) from None
+    _check_rulebook_ids(config, file)
+
+
+def _check_rulebook_ids(config: HouseConfig, file: str) -> None:
+    """Refuse two rulebooks with the same id and different rules; logs name them by it."""
+    first_uses = dict[str, tuple[str, RulebookSource]]()
+    for name, table in config.tables.items():
+        source = read_rulebook(split_game_name(table.game)[0])
+        first_table, first = first_uses.setdefault(source.book.id, (name, source))
+        if source.data != first.data:
+            raise RulebookError(
+                file,
+                f"tables.{name}.game",
+                f"{source.file} has the id {source.book.id!r} of {first.file}, which the table "
+                f"{first_table} plays, and differs from it",
+                "give one of them an id of its own",
+            )
 
 
 def check_table(table: TableConfig) -> Game:

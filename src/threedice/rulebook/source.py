@@ -108,6 +108,11 @@ def _source(
         )
         if "id" not in data:
             raise SourceLocation(file, ("id",)).error("the id is not inherited", "add id")
+        if data["id"] == parent.book.id:
+            raise SourceLocation(file, ("id",)).error(
+                f"{parent.book.id!r} is the id of the book that this one extends",
+                f'give it an id of its own, such as "my-{parent.book.id}"',
+            )
     elif "removes" in data:
         raise SourceLocation(file, ("removes",)).error(
             "there is nothing to remove from", "add extends"
@@ -116,6 +121,8 @@ def _source(
     if parent:
         merged = extend_data(parent.data, own, data.get("removes", []), file)
     book = convert(merged, Rulebook, file)
+    if folder is not None:
+        _check_id(book.id, merged, file)
     check_citations(book, shipped_clause_numbers, file)
     inherited, stated = parent.origin if parent else {}, own.get("clauses", {})
     origin = {
@@ -123,6 +130,20 @@ def _source(
         for number in book.clauses
     }
     return RulebookSource(file, merged, book, origin, folder is None)
+
+
+def _check_id(book_id: str, data: Data, file: str) -> None:
+    """Refuse a user's book with the id of a shipped one, unless its data are the same.
+
+    Logs, pages and citations name a book by its id: readers would take other rules for the
+    regulator's.
+    """
+    if book_id in shipped_ids() and data != _read_shipped(RULEBOOKS_PACKAGE, book_id).data:
+        raise SourceLocation(file, ("id",)).error(
+            f"{book_id!r} is the id of a shipped rulebook, and this one differs from it",
+            f'give it an id of its own, such as "my-{book_id}", and state only the differences with'
+            f' extends = "{book_id}"',
+        )
 
 
 def shipped_clause_numbers(book_id: str) -> Collection[str] | None:
