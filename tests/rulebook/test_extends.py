@@ -11,7 +11,7 @@ import threedice
 from tests.rulebook.small_rulebook import BOOK, expect_error, load_book
 from threedice import Game, RulebookError, load
 from threedice.rulebook import load_rulebook
-from threedice.rulebook.source import shipped_ids
+from threedice.rulebook.source import MAX_EXTENDED_FILES, shipped_ids
 
 RULEBOOKS: Final = Path(threedice.__file__).parent / "rulebooks"
 MACAU = 'extends = "macau-sic-bo"\nid = "mine"\ntitle = "Mine"\n'
@@ -290,8 +290,14 @@ def test_change_of_the_wrong_type_is_not_reported_as_a_repetition(tmp_path: Path
     assert "repeats" not in error.problem
 
 
-def test_deeply_nested_key_is_refused(tmp_path: Path) -> None:
-    assert expect_error(tmp_path, f"{MACAU}x{'.x' * 3000} = 1").key.startswith("the file")
+def test_a_row_of_too_many_files_that_extend_each_other_is_refused(tmp_path: Path) -> None:
+    write_book(tmp_path, "b0", BOOK)
+    for number in range(1, MAX_EXTENDED_FILES + 1):
+        write_book(tmp_path, f"b{number}", f'extends = "b{number - 1}"\nid = "b{number}"')
+
+    load_rulebook(f"{tmp_path}/b{MAX_EXTENDED_FILES - 1}.toml")
+    with pytest.raises(RulebookError, match="16 files already extend each other"):
+        load_rulebook(f"{tmp_path}/b{MAX_EXTENDED_FILES}.toml")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ The whole file is checked before anything is opened; errors name the file, the k
 
 from __future__ import annotations
 
-import tomllib
 from datetime import time
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -40,6 +39,7 @@ from threedice.table.limits import (
     check_limits,
     uniform_limits,
 )
+from threedice.toml_files import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,12 +126,7 @@ class HouseConfig(ConfigSection, frozen=True, kw_only=True):
 
 def load_config(file: Path) -> HouseConfig:
     """Load and validate a house file."""
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}") from None
+    data = read_toml(file)
     config = convert(data, HouseConfig, file.name)
     check_texts(data)
     _check_config(config, file.name)
