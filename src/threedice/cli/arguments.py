@@ -72,6 +72,11 @@ AgainstOption = Annotated[
 ]
 
 
+HouseFileOption = Annotated[
+    Path | None, option("FILE", "The house file, if it is elsewhere.", "--house")
+]
+
+
 def command_group(help_text: str = "", *, runs_alone: bool = False) -> typer.Typer:
     """Return an empty group of commands; one that `runs_alone` needs no subcommand."""
     return typer.Typer(
@@ -87,6 +92,11 @@ def default_house_file() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("threedice") / "house.toml"
+
+
+def house_files(given: Path | None, state: Path) -> list[Path]:
+    """Return where the house file may be: given or the user's own, then the copy last served."""
+    return [given or default_house_file(), state / "house.toml"]
 
 
 # --- parsers ------------------------------------------------------------------------------------

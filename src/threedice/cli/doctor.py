@@ -18,14 +18,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 import typer
-from platformdirs import user_config_path
 
 from threedice import __version__
-from threedice.cli.arguments import DatabaseOption, JsonOption, command_group, option
+from threedice.cli.arguments import (
+    DatabaseOption,
+    HouseFileOption,
+    JsonOption,
+    command_group,
+    house_files,
+)
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line
 from threedice.db.postgres import SERVING_LOCK, describe_url, one_line
@@ -71,7 +76,6 @@ MISSING_KEY_REMEDY: Final = (
 
 SUSPENSION_ROW: Final = "suspended"
 LAST_BACKUP_FILE: Final = "last-backup.json"
-HOUSE_FILE: Final = "house.toml"
 MICROSECOND: Final = 1_000_000
 
 MAX_UNSIGNED_SECONDS: Final = 300
@@ -108,7 +112,7 @@ class Check:
 
 @commands.command("doctor")
 def doctor(
-    house: Annotated[Path | None, option("FILE", "The house file, if it is elsewhere.")] = None,
+    house: HouseFileOption = None,
     database: DatabaseOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -430,8 +434,7 @@ class Doctor:
     def _check_house_file(self) -> Iterator[Check]:
         from threedice.api.config import load_config
 
-        default = user_config_path("threedice") / HOUSE_FILE
-        files = [self._house_file or default, self._state / HOUSE_FILE]
+        files = house_files(self._house_file, self._state)
         file = next((file for file in files if file.exists()), None)
         if file is None:
             text = f"there is none at {files[0]}"
