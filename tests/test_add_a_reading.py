@@ -19,9 +19,10 @@ BOOK = ROOT / "src" / "threedice" / "rulebooks" / "crown-and-anchor.toml"
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """The rulebook with the reading of the page."""
+    """Return a copy of the rulebook with the reading of the page, under an id of its own."""
     file = tmp_path / BOOK.name
-    file.write_text(f"{BOOK.read_text(encoding='utf-8')}\n{READING}", encoding="utf-8")
+    text = BOOK.read_text(encoding="utf-8").replace('id = "crown-and-anchor"', 'id = "mine"')
+    file.write_text(f"{text}\n{READING}", encoding="utf-8")
     return file
 
 
@@ -31,6 +32,7 @@ def test_bets_are_returned_only_under_the_option_that_says_so(
 ) -> None:
     file = tmp_path / "cases.toml"
     text = CASE.replace('"crown-and-anchor"', f'"{book}/main"').replace('"return"', f'"{option}"')
+    text = text.replace('"crown-and-anchor 6"', '"mine 6"')
     file.write_text(text, encoding="utf-8")
 
     (case,) = read_cases(file)

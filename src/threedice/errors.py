@@ -4,6 +4,7 @@ ThreediceError
 ├── RulebookError          a rulebook file is invalid: file, key, clause, what to do
 ├── UnknownName            no game, box, reading, ... has this name; lists the nearest names
 ├── InvalidInput           dice, amounts or odds that make no sense
+│   ├── InvalidToml        a TOML file cannot be read, or exceeds a limit: what to do
 │   └── MissingExtra       an optional part of the package is not installed; also an ImportError
 ├── InfeasibleComputation  a question too large for an exact answer
 ├── Refusal                a person may not do this now: code, clause, facts
@@ -54,6 +55,14 @@ class UnknownName(ThreediceError):
 
 class InvalidInput(ThreediceError):
     """Input is malformed; the message says what is expected."""
+
+
+class InvalidToml(InvalidInput):
+    """A TOML file cannot be read, is malformed or exceeds a limit: the problem and the remedy."""
+
+    def __init__(self, file: object, problem: str, remedy: str) -> None:
+        self.problem, self.remedy = problem, remedy
+        super().__init__(f"{file} {problem}; {remedy}")
 
 
 class MissingExtra(InvalidInput, ImportError):

@@ -193,6 +193,43 @@ def test_house_file_with_what_the_message_says_is_accepted(tmp_path: Path) -> No
     load_text(tmp_path, OLDER_FILE.replace("[policies]", permitted))
 
 
+def own_book(folder: Path, file: str, odds: str) -> Path:
+    """Write a rulebook with the id `my-sic-bo` that pays any triple at some odds."""
+    text = f'extends = "macau-sic-bo"\nid = "my-sic-bo"\ntitle = "{odds}"\n'
+    path = folder / file
+    path.write_text(f'{text}pay_tables.main.rows.any-triple.odds = "{odds}"', encoding="utf-8")
+    return path
+
+
+def two_tables(one: Path, other: Path) -> str:
+    """Return a house file with a table for each of two rulebooks."""
+    terms = "chips = [100]\nfloat = 100\nlimits = { minimum = 100, maximum = 1000 }\n"
+    tables = [
+        f"[tables.{name}]\ngame = '{book}/main'\n{terms}"
+        for name, book in (("one", one), ("two", other))
+    ]
+    return "\n".join(['name = "House"\ncurrency = "SGD"\ntime_zone = "Asia/Singapore"', *tables])
+
+
+def test_two_rulebooks_with_one_id_are_refused_in_one_house(tmp_path: Path) -> None:
+    one, other = own_book(tmp_path, "one.toml", "20 to 1"), own_book(tmp_path, "x.toml", "30 to 1")
+
+    with pytest.raises(RulebookError) as refused:
+        load_text(tmp_path, two_tables(one, other))
+
+    assert refused.value.key == "tables.two.game"
+    for text in ("'my-sic-bo'", str(one), str(other), "the table one"):
+        assert text in refused.value.problem
+    assert refused.value.remedy == "give one of them an id of its own"
+
+
+def test_one_rulebook_may_be_played_at_two_tables_and_from_a_copy(tmp_path: Path) -> None:
+    one, copy = (own_book(tmp_path, file, "30 to 1") for file in ("one.toml", "copy.toml"))
+
+    assert len(load_text(tmp_path, two_tables(one, one)).tables) == 2
+    assert len(load_text(tmp_path, two_tables(one, copy)).tables) == 2
+
+
 NEW_ZEALAND = 'game = "nz-tai-sai-2008/1"'
 SINGAPORE = 'game = "sg-rws-tai-sai-v6/a"\nreadings = { pro-rata = "absorb" }'
 

@@ -14,7 +14,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.api.live_server import HOUSE_CONFIG
-from tests.api.serve_process import start_server
+from tests.api.serve_process import HOUSE, start_server
 from threedice.api.config import check_table, configured_limits, load_config
 from threedice.api.demo import SIGN_INS
 from threedice.api.demo.players import PLAYER_NAMES, DemoPlayers
@@ -83,6 +83,20 @@ def test_demo_starts_plays_and_stops(tmp_path: Path) -> None:
     file = tmp_path / "threedice" / "demo" / "house.sqlite"
     assert file.exists()
     assert f"look at its log with: threedice log verify --database {file}" in process.output
+
+
+def test_demo_of_a_house_file_says_that_anybody_may_play_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "house.toml"
+    file.write_text(HOUSE, encoding="utf-8")
+
+    with start_server(tmp_path, "--demo", "--house", str(file), "--port", "0") as process:
+        process.wait_until_listening()
+
+    assert process.output[0] == (
+        f"{file} is served as a demo: anybody at this machine may sign in with the passwords below,"
+        " in every role, and simulated players bet play money at its tables; leave --demo out to"
+        " serve the real house"
+    )
 
 
 @pytest.mark.anyio

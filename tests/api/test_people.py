@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.api.house_app import HOUR, problem_code
+from tests.api.house_app import HOUR, problem_code, seat_players
 
 if TYPE_CHECKING:
     from tests.api.house_app import HouseApp
@@ -68,7 +68,8 @@ async def test_duplicate_account_name_is_refused(house: HouseApp) -> None:
     assert (taken.status_code, problem_code(taken)) == (409, "account/taken")
 
 
-async def test_pit_manager_assigns_staff_to_tables(house: HouseApp) -> None:
+async def test_pit_manager_assigns_staff_to_tables_that_exist(house: HouseApp) -> None:
+    await seat_players(house)
     manager, now = house.client("pit-manager"), house.identity.context.clock()
     body: dict[str, Any] = {
         "account": house.id("dealer"),
@@ -82,6 +83,8 @@ async def test_pit_manager_assigns_staff_to_tables(house: HouseApp) -> None:
     assert [each["id"] for each in (await manager.get("/api/assignments")).json()] == [
         made.json()["id"]
     ]
+    nowhere = await manager.post("/api/assignments", json={**body, "table": "nowhere"})
+    assert (nowhere.status_code, problem_code(nowhere)) == (404, "unknown/name")
     wrong = await manager.post("/api/assignments", json={**body, "role": "supervisor"})
     assert (wrong.status_code, problem_code(wrong)) == (409, "account/roles")
     own = await manager.post("/api/assignments", json={**body, "account": house.id("pit-manager")})

@@ -257,6 +257,20 @@ async def test_api_token_requires_the_password_and_can_be_revoked(
     assert problem_code(await program.get("/api/tables")) == "door/sign-in"
 
 
+async def test_refused_further_api_token_leaves_the_session_signed_in(house: HouseApp) -> None:
+    client = house.client()
+    await sign_in(client)
+    tokens, player = house.identity.tokens, house.id("player")
+    first, *_ = (tokens.create(player, f"robot {number}", ["read"]) for number in range(20))
+    request = {"name": "robot 20", "scopes": ["read"], "password": PASSWORD}
+
+    refused = await client.post("/api/tokens", json=request)
+
+    assert (refused.status_code, problem_code(refused)) == (409, "account/tokens")
+    assert (await client.delete(f"/api/tokens/{first.api_token.id}")).status_code == 204
+    assert (await client.post("/api/tokens", json=request)).status_code == 201
+
+
 async def test_api_token_ends_when_the_password_is_changed_or_reset(house: HouseApp) -> None:
     client = house.client()
     await sign_in(client)

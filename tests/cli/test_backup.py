@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import io
 import json
 import os
 import sqlite3
@@ -18,7 +19,7 @@ import pytest
 from tests.contract import old_databases, recordings
 from tests.house.house_driver import People
 from tests.log.inspection import all_snapshots
-from threedice.house.backup import restore
+from threedice.house.backup import container, restore
 from threedice.house.house import House
 from threedice.house.reports.projection import VIEW
 from threedice.log.proof.keys import export_public_keys, open_keys
@@ -164,6 +165,63 @@ def test_backup_needs_a_passphrase_or_a_recipient(commands: BackupCommands, run:
     assert result.code == 2
     assert "--passphrase-file" in result.err
     assert "form age1" in run("backup", "x", "--recipient", "age2", *commands.database).err
+
+
+@pytest.mark.parametrize(
+    "passphrase",
+    ["a", "1234", "password", "    ", "correct horse", "Threedice Palace", "aaaaaaaaaaaaaaaaaaaa"],
+)
+def test_passphrase_that_is_easy_to_guess_is_refused_for_a_new_backup(
+    commands: BackupCommands,
+    house: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    passphrase: str,
+) -> None:
+    (house / "house.toml").write_text('name = "Threedice Palace"\n', encoding="utf-8")
+    monkeypatch.setenv("THREEDICE_BACKUP_PASSPHRASE", passphrase)
+
+    given = ("--house", str(house / "house.toml"), *commands.database)
+    result = run("backup", str(commands.saved), *given)
+
+    assert result.code == 2
+    assert "too easy to guess" in result.err
+    assert "four random words" in result.err
+    assert not commands.saved.exists()
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o620])
+def test_passphrase_file_that_is_open_to_others_is_refused_for_a_new_backup(
+    commands: BackupCommands, house: Path, run: Run, mode: int
+) -> None:
+    file = house / "passphrase"
+    file.write_text("four words are enough\n", encoding="utf-8")
+    file.chmod(mode)
+
+    given = ("--passphrase-file", str(file), *commands.database)
+    result = run("backup", str(commands.saved), *given)
+
+    assert (result.code, f"run chmod 0600 {file}" in result.err) == (2, True)
+    assert not commands.saved.exists()
+    file.chmod(0o600)
+    assert run("backup", str(commands.saved), *given).code == 0
+
+
+def test_older_backup_with_a_weak_passphrase_is_restored(
+    commands: BackupCommands, house: Path, run: Run
+) -> None:
+    commands.back_up()
+    plain = io.BytesIO()
+    container.decrypt(commands.saved, plain, container.Decryption([commands.identity]))
+    with commands.saved.open("wb") as older:
+        container.encrypt(io.BytesIO(plain.getvalue()), older, container.Encryption((), "1234"))
+    (house / "passphrase").write_text("1234\n", encoding="utf-8")
+    (house / "passphrase").chmod(0o644)
+
+    given = ("--passphrase-file", str(house / "passphrase"), *commands.restored)
+    result = run("restore", str(commands.saved), *given)
+
+    assert (result.code, result.err) == (0, "")
 
 
 def test_backup_for_a_recipient_is_not_opened_without_an_identity(

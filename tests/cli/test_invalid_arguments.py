@@ -63,7 +63,7 @@ if TYPE_CHECKING:
          "at most 18 digits"),
         (["clauses", "nope"], "no rulebook 'nope'"),
         (["cases", "missing.toml"], "missing.toml cannot be read"),
-        (["cases", "README.md"], "README.md is not a file of cases"),
+        (["cases", "README.md"], "README.md is not valid TOML"),
         (["nonsense"], "No such command"),
     ],
 )  # fmt: skip

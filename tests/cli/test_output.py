@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import ast
+import csv
+import io
 import json
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.rulebook.small_rulebook import BOOK
 from threedice import __version__, load
+from threedice.cli.output import print_csv
 from threedice.version import build_id
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
+
+ROOT: Final = Path(__file__).parents[2]
+CSV_CELLS: Final[list[list[str]]] = json.loads(
+    (ROOT / "screens" / "src" / "lib" / "csv-cells.json").read_text(encoding="utf-8")
+)
 
 
 def test_piped_output_has_no_colour_and_no_box_drawing() -> None:
@@ -144,3 +154,43 @@ def test_help_imports_neither_rich_nor_the_rulebooks() -> None:
 
 def test_version_option_prints_the_version_and_the_build(run: Run) -> None:
     assert run("--version").out == f"threedice {__version__} (build {build_id()})\n"
+
+
+# --- CSV ----------------------------------------------------------------------------------------
+
+
+def imported_modules(file: Path) -> set[str]:
+    """Return the modules that a file imports anywhere, without relative imports."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    plain = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    return plain | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def test_one_function_writes_every_csv_output() -> None:
+    source = ROOT / "src" / "threedice"
+    using = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "csv" in imported_modules(path)
+    }
+    assert using == {"cli/dice_csv.py"}  # it reads
+
+
+@pytest.mark.parametrize(("text", "written"), CSV_CELLS)
+def test_csv_cell_is_written_as_in_the_screens(
+    capsys: pytest.CaptureFixture[str], text: str, written: str
+) -> None:
+    print_csv([text], [[text, 1]])
+
+    assert capsys.readouterr().out == f"{written}\n{written},1\n"
+
+
+def test_foreign_rulebook_writes_no_formula_into_csv(run: Run, tmp_path: Path) -> None:
+    book = BOOK.replace('name = "Small"', """name = '=HYPERLINK("http://example.com")'""")
+    (tmp_path / "foreign.toml").write_text(book, encoding="utf-8")
+
+    out = run("odds", f"{tmp_path}/foreign.toml/main", "--csv").out
+
+    cells = [cell for row in csv.reader(io.StringIO(out)) for cell in row]
+    assert """'=HYPERLINK("http://example.com")""" in cells
+    assert [cell for cell in cells if cell.startswith("=")] == []

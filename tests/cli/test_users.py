@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.api.test_config import HOUSE_FILE
 from threedice.house.persons import Person, load_person
 from threedice.identity import SignInRefused, open_identity
 from threedice.identity.authentication.passwords import TEST_COST
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.cli.conftest import Result, Run
+    from tests.cli.conftest import Option, Result, Run
     from threedice.identity import IdentityService
 
 PASSWORD = "a long and quiet river"
@@ -133,9 +134,11 @@ def test_users_reset_codes_ends_sessions_and_is_audited(
 
 
 def test_users_assign_grants_a_role_at_one_table_or_all_for_a_period(
-    identity: IdentityService, users: Callable[..., Result]
+    identity: IdentityService, users: Callable[..., Result], tmp_path: Path
 ) -> None:
     dan = identity.accounts.add("dan", ["dealer"]).account
+    text = HOUSE_FILE.replace("[tables.pit-1]", "[tables.one]")
+    (tmp_path / "house.sqlite.state" / "house.toml").write_text(text, encoding="utf-8")
 
     result = users(
         "assign", "dan", "--role", "dealer", "--table", "one",
@@ -151,6 +154,41 @@ def test_users_assign_grants_a_role_at_one_table_or_all_for_a_period(
     assert len(identity.assignments.current(table="one", at=at)) == 2
     assert len(identity.assignments.current(table="one", at=at - 1)) == 1
     assert identity.assignments.current(account=dan.id, table="two")
+
+
+def test_users_assign_refuses_a_table_that_neither_the_log_nor_the_house_file_has(
+    database: Option, house: Path, tmp_path: Path, run: Run
+) -> None:
+    with closing(
+        open_identity(database[1], state=house / "house.sqlite.state", cost=TEST_COST)
+    ) as (identity):
+        identity.accounts.add("dan", ["dealer"])
+    shift = ("--role", "dealer", "--until", "2040-01-31T02:00", *database)
+    file = tmp_path / "house.toml"
+    file.write_text(HOUSE_FILE, encoding="utf-8")
+
+    unknown = run("users", "assign", "dan", "--table", "pit-11", *shift)
+    nearest = run("users", "assign", "dan", "--table", "pit-11", "--house", str(file), *shift)
+    in_the_file = run("users", "assign", "dan", "--table", "pit-1", "--house", str(file), *shift)
+    in_the_log = run("users", "assign", "dan", "--table", "two", "--house", str(file), *shift)
+
+    assert unknown.code == nearest.code == 2
+    assert "no table 'pit-11'; did you mean one or two?" in unknown.err
+    assert "no table 'pit-11'; did you mean pit-1" in nearest.err
+    assert (in_the_file.code, in_the_log.code) == (0, 0)
+
+
+def test_users_assign_knows_the_house_file_that_the_house_was_served_with(
+    identity: IdentityService, users: Callable[..., Result], tmp_path: Path
+) -> None:
+    identity.accounts.add("dan", ["dealer"])
+    shift = ("--role", "dealer", "--until", "2040-01-31T02:00")
+    before = users("assign", "dan", "--table", "pit-1", *shift)
+
+    (tmp_path / "house.sqlite.state" / "house.toml").write_text(HOUSE_FILE, encoding="utf-8")
+
+    assert "no table 'pit-1'; there are none to choose from" in before.err
+    assert users("assign", "dan", "--table", "pit-1", *shift).code == 0
 
 
 def test_users_token_creates_a_token_with_scopes_and_an_expiry(

@@ -79,6 +79,7 @@ def old_machine(tmp_path: Path) -> Machine:
     (machine.data / "none/threedice").mkdir(parents=True)
     (folder / "house.toml").rename(machine.data / "none/threedice/house.toml")
     (machine.work / "passphrase.txt").write_text("four words are enough\n")
+    (machine.work / "passphrase.txt").chmod(0o600)
     return machine
 
 

@@ -20,7 +20,6 @@ from tests.db.stored_forms import (
 )
 from threedice.db.schema import MIGRATIONS, load_migrations
 
-
 PUBLISHED: Final = {3: "47c41bc6eafe397c1108f86c19981237fe72551b0dd9a2f2344873c2bcfd624c"}
 """The hash of the record of each version that a published program writes.
 

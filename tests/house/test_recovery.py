@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from tests.house.house_driver import DEALER, SUPERVISOR, People, server_state
@@ -277,3 +279,36 @@ async def test_dice_confirmed_at_one_interruption_bind_the_next(game: str) -> No
         await people.send(ResolveInterruption(by=DEALER, confirmed_by=SUPERVISOR, known=[3, 2, 1]))
         with pytest.raises(Refusal, match="known to show"):
             await people.send(commands.CallResult(by=DEALER, dice=(4, 5, 6)))
+
+
+async def test_table_in_an_old_log_keeps_the_rules_it_had_under_a_shipped_id(
+    tmp_path: Path,
+) -> None:
+    own = (
+        'extends = "macau-sic-bo"\nid = "own-sic-bo"\ntitle = "Own"\n'
+        'pay_tables.main.rows.any-triple.odds = "30 to 1"'
+    )
+    (tmp_path / "own.toml").write_text(own, encoding="utf-8")
+    store = MemoryStore()
+    async with CommandHandler(store) as handler:
+        await People(handler).open(f"{tmp_path}/own.toml/main")
+    ((own_hash, own_game),) = all_games(store).items()
+    taken = own_game.replace(b"own-sic-bo", b"macau-sic-bo")  # earlier versions allowed this id
+    taken_hash = sha256(taken).hexdigest()
+    entries = [
+        msgspec.structs.replace(
+            entry,
+            data=entry.data.replace(b"own-sic-bo", b"macau-sic-bo").replace(
+                own_hash.encode(), taken_hash.encode()
+            ),
+        )
+        for entry in store.scan("table/1")
+    ]
+
+    async with CommandHandler(truncated_store(entries, {taken_hash: taken}, len(entries))) as old:
+        people = People(old)
+        await people.play("open betting", "ann bets 10 on any-triple", "dice 6 6 6")
+        house_table = await old.table("1")
+
+    assert house_table.game == "macau-sic-bo/main"
+    assert house_table.table.seats["ann"].stack == 1000 + 300

@@ -103,6 +103,28 @@ def test_api_token_expires(identity: IdentityService, clock: SteppedClock) -> No
     assert identity.tokens.resolve(made.token) is None
 
 
+def test_account_has_twenty_live_api_tokens_at_most(
+    identity: IdentityService, clock: SteppedClock
+) -> None:
+    ann, bob = (add_account(identity, name, "player") for name in ("ann", "bob"))
+    tokens = identity.tokens
+    short = tokens.create(ann.id, "robot 1", ["read"], seconds=3600)
+    others = [tokens.create(ann.id, f"robot {number}", ["read"]) for number in range(2, 21)]
+
+    with pytest.raises(AccountRefused, match="20 API tokens at most; revoke one first") as refused:
+        tokens.create(ann.id, "one too many", ["read"])
+
+    assert refused.value.reason == "tokens"
+    assert tokens.create(bob.id, "another robot", ["read"])
+    clock.move(3600)  # an expired one does not count
+    assert tokens.resolve(short.token) is None
+    assert tokens.create(ann.id, "robot 21", ["read"])
+    with pytest.raises(AccountRefused):
+        tokens.create(ann.id, "one too many", ["read"])
+    tokens.revoke(others[0].api_token.id)
+    assert tokens.create(ann.id, "robot 22", ["read"])
+
+
 def test_last_use_of_an_api_token_is_stored_to_the_hour(
     identity: IdentityService, clock: SteppedClock
 ) -> None:

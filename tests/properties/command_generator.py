@@ -39,6 +39,7 @@ class CommandGenerator(EquipmentCommands):
         manager = self.actor("shift-manager")
         rounds = [random.randint(0, self.state.rounds + 1) for _ in range(random.randint(0, 2))]
         settled = list(self.state.settled) or [1]
+        named_rounds: list[int | msgspec.UnsetType] = [msgspec.UNSET, self.state.rounds + 1]
         makers: list[Callable[[], AnyCommand]] = [
             self.open_table,
             lambda: commands.OpenTable(by=dealer, table="t", currency="SGD", mode=self.mode,
@@ -68,7 +69,7 @@ class CommandGenerator(EquipmentCommands):
             lambda: commands.ColourUp(by=dealer, player=player),
             lambda: commands.PlaceBet(by=self.actor("player", player), player=player, box=box,
                                    amount=amount, area=random.choice(["", "left", "nowhere"]),
-                                   round=random.choice([msgspec.UNSET, self.state.rounds + 1])),
+                                   round=random.choice(named_rounds)),
             lambda: commands.PlaceBet(by=by, player=player, box=box, amount=5,
                                    manner=random.choice(["self", "behalf", "call"])),
             lambda: commands.PlaceBet(by=self.actor("player", player), player=player, box="nowhere",

@@ -142,7 +142,7 @@ def test_differential_returns_the_excess_of_one_side() -> None:
 
 
 def test_stakes_are_multiples_of_the_unit_in_which_odds_are_paid(tmp_path: Path) -> None:
-    text = MACAU.read_text(encoding="utf-8").replace('"1 to 1"', '"19 to 20"', 1)
+    text = 'extends = "macau-sic-bo"\nid = "commission"\npay_tables.main.rows.big.odds = "19 to 20"'
     (tmp_path / "commission.toml").write_text(text, encoding="utf-8")
     env = started(str(tmp_path / "commission.toml"))
     box = next(box for box in env.terms.game.boxes.values() if box.unit == 20)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Final
 
 import pytest
 
+import threedice
 from tests.rulebook.small_rulebook import BOOK, expect_error, load_book
 from threedice import Game, RulebookError, load
 from threedice.rulebook import load_rulebook
+from threedice.rulebook.source import MAX_EXTENDED_FILES, shipped_ids
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+RULEBOOKS: Final = Path(threedice.__file__).parent / "rulebooks"
 MACAU = 'extends = "macau-sic-bo"\nid = "mine"\ntitle = "Mine"\n'
 CROWN = 'extends = "crown-and-anchor"\nid = "mine"\ntitle = "Mine"\n'
 
 
 def write_book(folder: Path, name: str, text: str) -> None:
     (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def shipped_text(book_id: str) -> str:
+    return (RULEBOOKS / f"{book_id}.toml").read_text(encoding="utf-8")
 
 
 def odds_of_box(game: Game, box: str) -> list[str]:
@@ -47,6 +52,13 @@ def test_a_changed_payment_under_an_inherited_id_is_refused(tmp_path: Path) -> N
     text = 'extends = "macau-sic-bo"\npay_tables.main.rows.big.odds = "2 to 1"'
 
     assert expect_error(tmp_path, text).key == "id"
+
+
+@pytest.mark.parametrize("book_id", shipped_ids())
+def test_unchanged_copy_of_a_shipped_book_keeps_its_id(tmp_path: Path, book_id: str) -> None:
+    (tmp_path / "copy.toml").write_text(f"# A copy.\n{shipped_text(book_id)}", encoding="utf-8")
+
+    assert load_rulebook(f"{tmp_path}/copy.toml").book == load_rulebook(book_id).book
 
 
 def test_book_can_extend_a_book_that_extends_another(tmp_path: Path) -> None:
@@ -133,6 +145,39 @@ def test_layout_like_another_copies_its_geometry_except_its_own_changes(tmp_path
 
 
 # --- refused ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            shipped_text("macau-sic-bo").replace('"24 to 1"', '"30 to 1"'), id="other odds"
+        ),
+        pytest.param(
+            shipped_text("macau-sic-bo").replace("(Macau)", "(Casino)"), id="another title"
+        ),
+        pytest.param(BOOK.replace('"my-game"', '"macau-sic-bo"'), id="another game"),
+    ],
+)
+def test_the_id_of_a_shipped_book_is_refused_for_other_rules(tmp_path: Path, text: str) -> None:
+    error = expect_error(tmp_path, text)
+
+    assert error.key == "id"
+    assert "'macau-sic-bo' is the id of a shipped rulebook" in error.problem
+    assert '"my-macau-sic-bo"' in error.remedy
+    assert 'extends = "macau-sic-bo"' in error.remedy
+
+
+@pytest.mark.parametrize("base", ["macau-sic-bo", "first"])
+def test_a_book_with_the_id_of_the_one_that_it_extends_is_refused(
+    tmp_path: Path, base: str
+) -> None:
+    write_book(tmp_path, "first", BOOK.replace('"my-game"', '"first"'))
+
+    error = expect_error(tmp_path, f'extends = "{base}"\nid = "{base}"\ntitle = "Mine"')
+
+    assert error.key == "id"
+    assert "give it an id of its own" in error.remedy
 
 
 def test_extending_an_unknown_book_is_refused_with_nearest_book(tmp_path: Path) -> None:
@@ -245,8 +290,14 @@ def test_change_of_the_wrong_type_is_not_reported_as_a_repetition(tmp_path: Path
     assert "repeats" not in error.problem
 
 
-def test_deeply_nested_key_is_refused(tmp_path: Path) -> None:
-    assert expect_error(tmp_path, f"{MACAU}x{'.x' * 3000} = 1").key.startswith("the file")
+def test_a_row_of_too_many_files_that_extend_each_other_is_refused(tmp_path: Path) -> None:
+    write_book(tmp_path, "b0", BOOK)
+    for number in range(1, MAX_EXTENDED_FILES + 1):
+        write_book(tmp_path, f"b{number}", f'extends = "b{number - 1}"\nid = "b{number}"')
+
+    load_rulebook(f"{tmp_path}/b{MAX_EXTENDED_FILES - 1}.toml")
+    with pytest.raises(RulebookError, match="16 files already extend each other"):
+        load_rulebook(f"{tmp_path}/b{MAX_EXTENDED_FILES}.toml")
 
 
 @pytest.mark.parametrize(

@@ -277,12 +277,6 @@ def test_default_option_that_sets_something_is_refused(tmp_path: Path) -> None:
     assert expect_error(tmp_path, text).key.startswith("readings.generous.options.no")
 
 
-def test_option_that_sets_a_deeply_nested_key_is_refused(tmp_path: Path) -> None:
-    text = edit_book((SET, f"set.wagers{'.a' * 1500} = 1"))
-
-    assert expect_error(tmp_path, text).key.startswith(OPTION)
-
-
 def test_two_readings_that_set_the_same_key_are_refused(tmp_path: Path) -> None:
     again = (
         '[readings.again]\nquestion = "?"\nclause = "3"\ndefault = "a"\noptions.a.says = "A"\n'

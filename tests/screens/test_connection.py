@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -186,7 +186,7 @@ def test_bet_and_its_withdrawal_name_their_round(house: House, new_user: NewUser
     with page.expect_request(is_command_request) as withdrawn:
         toolbar = page.get_by_role("toolbar", name="All your bets")
         toolbar.get_by_role("button", name="Undo", exact=True).click()
-    bodies = [sent.value.post_data_json for sent in (placed, withdrawn)]
+    bodies: list[Any] = [sent.value.post_data_json for sent in (placed, withdrawn)]
     assert [(body["type"], body["round"]) for body in bodies] == [
         ("PlaceBet", number),
         ("WithdrawBet", number),

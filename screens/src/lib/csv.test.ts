@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { cell, decimal } from "./csv.ts";
+import cells from "./csv-cells.json";
+import { csvText, decimal } from "./csv.ts";
 
 test.each([
   [12_345, 2, "123.45"],
@@ -9,12 +10,6 @@ test.each([
   expect(decimal(amount, digits)).toBe(text);
 });
 
-test.each([
-  ["plain", "plain"],
-  ["a, b", '"a, b"'],
-  ['say "six"', '"say ""six"""'],
-  ["=1+2", "'=1+2"],
-  ["@home", "'@home"],
-])("%s is written as %s", (text, written) => {
-  expect(cell(text)).toBe(written);
+test.each(cells)("%j is written as %j", (text, written) => {
+  expect(csvText([text!], [[text!, 1]])).toBe(`${written}\r\n${written},1\r\n`);
 });

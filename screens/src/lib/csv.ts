@@ -1,13 +1,19 @@
 // Write CSV files: amounts have the currency's decimals and no separators, and no spreadsheet evaluates a text as a
 // formula.
 
-/** Join lines of cells under their headings. */
-export const csvText = (columns: readonly string[], lines: readonly string[]): string =>
-  [columns.join(","), ...lines, ""].join("\r\n");
+const NUMBER = String.raw`[+-]?\d[\d.,/]*( ?%)?`;
 
-/** Escape a text, also one that a spreadsheet would evaluate. */
-export function cell(text: string): string {
-  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+// A text that begins with a sign of a formula, also of full width, or with a tab or line end, which some spreadsheets
+// skip. A number or a range of numbers stays as it is. `src/threedice/cli/output.py` has the same rule; both are tested
+// with csv-cells.json.
+const FORMULA = new RegExp(String.raw`^(?!${NUMBER}( to ${NUMBER})?$)[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]`);
+
+/** Join rows of cells under their headings; every text is escaped here, so that no caller can forget it. */
+export const csvText = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
+  [columns, ...rows, []].map((row) => row.map((value) => cell(String(value))).join(",")).join("\r\n");
+
+function cell(text: string): string {
+  const plain = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
 

@@ -24,6 +24,8 @@ from threedice.house.variances import CountPolicy
 from threedice.money import Currency
 from threedice.names import check_texts, is_reserved
 from threedice.rulebook import load
+from threedice.rulebook.library import split_game_name
+from threedice.rulebook.source import RulebookSource, read_rulebook
 from threedice.rulebook.validation import find_misfit
 from threedice.table.chip_counts.counts import (
     RequestedCounts,
@@ -166,6 +168,22 @@ def _check_config(config: HouseConfig, source: ConfigFile) -> None:
                 "write betting_seconds = {shortest} or more, or permit less by"
                 " shortest_betting_seconds = {seconds} under [policies]".format_map(refusal.facts),
             ) from None
+    _check_rulebook_ids(config, source)
+
+
+def _check_rulebook_ids(config: HouseConfig, source: ConfigFile) -> None:
+    """Refuse two rulebooks with the same id and different rules; logs name them by it."""
+    first_uses = dict[str, tuple[str, RulebookSource]]()
+    for name, table in config.tables.items():
+        book = read_rulebook(split_game_name(table.game)[0])
+        first_table, first = first_uses.setdefault(book.book.id, (name, book))
+        if book.data != first.data:
+            raise source.error(
+                ("tables", name, "game"),
+                f"{book.file} has the id {book.book.id!r} of {first.file}, which the table "
+                f"{first_table} plays, and differs from it",
+                "give one of them an id of its own",
+            )
 
 
 class TableMisfit(InvalidInput):

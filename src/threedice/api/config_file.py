@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import tomllib
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from threedice.errors import InvalidInput, RulebookError
+from threedice.errors import InvalidToml, RulebookError
 from threedice.rulebook.validation import KeyPath, format_key
+from threedice.toml_files import parse_toml, read_toml_text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+MAX_LINES: Final = 2_000
+"""Lines of a file in which the line of a key is looked for, by parsing its beginnings: a second."""
+
+MAX_VALUE_LINES: Final = 200
+"""Lines of one value that are looked at for its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +41,15 @@ class ConfigFile:
 
 def read_config_file(file: Path) -> ConfigFile:
     """Read a TOML file."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        return ConfigFile(file.name, text, tomllib.loads(text))
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}") from None
+    text = read_toml_text(file)
+    return ConfigFile(file.name, text, parse_toml(text, file))
 
 
 def find_line(text: str, path: KeyPath) -> int:
     r"""Return the line on which a key, or else the nearest table around it, begins; 0 if none does.
 
     The TOML parser tells no lines. So this is the least number of lines that have the key, when
-    they are completed to the end of a value that spans several.
+    they are completed to the end of a value that spans several; 0 also in a file that is too long.
 
     >>> find_line("name = 'A'\n\n[tables.a]\nchips = [\n  5,\n]\n", ("tables", "a", "chips"))
     4
@@ -55,21 +57,23 @@ def find_line(text: str, path: KeyPath) -> int:
     3
     """
     lines = [f"{line}\n" for line in text.split("\n")]  # as TOML and editors count lines
+    if len(lines) > MAX_LINES:
+        return 0
     return bisect_left(
         range(len(lines)),
-        _depth(tomllib.loads(text), path),
+        _depth(parse_toml(text, ""), path),
         key=lambda count: _depth(_parse_beginning(lines, count), path),
     )
 
 
 def _parse_beginning(lines: list[str], count: int) -> dict[str, Any]:
     """Parse some lines, and as many more as complete the last value."""
-    for end in range(count, len(lines)):
+    for end in range(count, min(count + MAX_VALUE_LINES, len(lines))):
         try:
-            return tomllib.loads("".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
+            return parse_toml("".join(lines[:end]), "")
+        except InvalidToml:
             continue
-    return tomllib.loads("".join(lines))
+    return parse_toml("".join(lines), "")
 
 
 def _depth(data: Any, path: KeyPath) -> int:

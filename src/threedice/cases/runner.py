@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -30,6 +29,7 @@ from threedice.table.limits import LimitMode
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
 from threedice.table.usual_steps import ADULT_YEARS, SUPERVISOR
+from threedice.toml_files import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -86,12 +86,7 @@ class CaseOutcome:
 
 def read_cases(file: Path) -> list[Case]:
     """Read a file of cases, refusing unknown keys."""
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{file} is not a file of cases: {error}") from None
+    data = read_toml(file)
     tables = data.pop("case", None)
     if data or not isinstance(tables, list):
         named = f"{next(iter(data))!r} is not a key of it" if data else "it has no case"

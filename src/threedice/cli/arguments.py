@@ -74,6 +74,10 @@ AgainstOption = Annotated[
 
 HOUSE_FILE: Final = "house.toml"
 
+HouseFileOption = Annotated[
+    Path | None, option("FILE", "The house file, if it is elsewhere.", "--house")
+]
+
 
 def command_group(help_text: str = "", *, runs_alone: bool = False) -> typer.Typer:
     """Return an empty group of commands; one that `runs_alone` needs no subcommand."""

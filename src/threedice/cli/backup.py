@@ -34,9 +34,11 @@ from threedice.cli.log import (
     require_database,
 )
 from threedice.cli.output import format_time, print_line, progress_callback
-from threedice.errors import InvalidInput
+from threedice.errors import InvalidInput, InvalidToml
 from threedice.identity.accounts import validate_text
 from threedice.identity.audit_trail import CONSOLE
+from threedice.identity.authentication.passwords import validate_passphrase
+from threedice.identity.errors import PasswordRefused
 from threedice.log.proof import describe_versions, keys
 from threedice.log.proof.checkpoint_files import (
     CHECKPOINTS_FILE,
@@ -46,6 +48,7 @@ from threedice.log.stores import schema
 from threedice.log.stores.rows import open_rows
 from threedice.log.stores.table_copies import read_rows
 from threedice.log.stores.urls import default_url, state_directory
+from threedice.toml_files import parse_toml
 from threedice.version import describe_version
 
 if TYPE_CHECKING:
@@ -101,8 +104,8 @@ def backup(
     refuse_existing(file)
     url = require_database(database)
     state = state_directory(url)
-    encryption = _choose_encryption(passphrase_file, recipient or [])
     house_file, now = _read_house_file(state, house), time.time_ns() // 1000
+    encryption = _choose_encryption(passphrase_file, recipient or [], house_file)
     signed = read_last_lines(state / CHECKPOINTS_FILE)
     with (
         open_for_audit(url) as opened,
@@ -151,14 +154,44 @@ def _record_backup(state: Path, backup: LastBackup) -> None:
         write_file(state / LAST_BACKUP_FILE, msgspec.json.encode(backup))
 
 
-def _choose_encryption(passphrase_file: Path | None, recipients: list[str]) -> Encryption:
+def _choose_encryption(
+    passphrase_file: Path | None, recipients: list[str], house_file: bytes | None
+) -> Encryption:
     from threedice.house.backup.container import Encryption, parse_recipients
 
     if recipients:
         if passphrase_file is not None:
             raise InvalidInput("give --recipient or --passphrase-file, not both")
         return parse_recipients(recipients)
-    return Encryption(passphrase=_read_passphrase(passphrase_file, confirm=True))
+    if passphrase_file is not None:
+        _require_private(passphrase_file)
+    passphrase = _read_passphrase(passphrase_file, confirm=True)
+    try:
+        validate_passphrase(passphrase, _house_name(house_file))
+    except PasswordRefused:
+        raise InvalidInput(
+            "this passphrase is too easy to guess, and a backup holds every key of the house; take "
+            "four random words or more, or encrypt to an age recipient with --recipient"
+        ) from None
+    return Encryption(passphrase=passphrase)
+
+
+def _require_private(file: Path) -> None:
+    """Refuse a file with a new passphrase that other users may read, as with the house's keys."""
+    with suppress(OSError):  # reading it reports the error
+        if file.stat().st_mode & 0o077:
+            raise InvalidInput(
+                f"{file} is open to other users; run chmod 0600 {file}, and choose another "
+                "passphrase if they may have read it"
+            )
+
+
+def _house_name(house_file: bytes | None) -> str:
+    """Return the name of the house, or an empty text if its file does not give it."""
+    try:
+        return str(parse_toml((house_file or b"").decode(), "the house file").get("name", ""))
+    except InvalidToml:
+        return ""
 
 
 def _read_passphrase(file: Path | None, *, confirm: bool = False) -> str:

@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 import typer
 
 from threedice.cli.arguments import (
     DatabaseOption,
+    HouseFileOption,
     JsonOption,
     command_group,
     default_house_file,
     find_house_file,
-    option,
 )
 from threedice.cli.log import require_database
 from threedice.cli.output import print_json, print_line
@@ -113,7 +113,7 @@ class Check:
 
 @commands.command("doctor")
 def doctor(
-    house: Annotated[Path | None, option("FILE", "The house file, if it is elsewhere.")] = None,
+    house: HouseFileOption = None,
     database: DatabaseOption = "",
     as_json: JsonOption = False,
 ) -> None:

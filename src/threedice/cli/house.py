@@ -72,7 +72,8 @@ def serve(
         bool,
         typer.Option(
             "--demo",
-            help="Serve a demo house with play money, automatic dealers and public passwords.",
+            help="Serve a demo house with play money, automatic dealers and public passwords; with "
+            "--house, at the tables of that file and in a database of its own.",
         ),
     ] = False,
 ) -> None:
@@ -108,6 +109,12 @@ def run_server(
     house_file = house or (DEMO_HOUSE_FILE if demo else _require_default_house_file())
     config = load_config(house_file)
     if demo:
+        if house is not None:
+            typer.echo(
+                f"{house} is served as a demo: anybody at this machine may sign in with the"
+                " passwords below, in every role, and simulated players bet play money at its"
+                " tables; leave --demo out to serve the real house"
+            )
         settings = server.ServerSettings(
             database or _demo_database(),
             config,

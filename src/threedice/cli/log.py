@@ -482,5 +482,10 @@ def require_table(store: Store, table: str) -> None:
     from threedice.house.stream_state import table_stream
 
     if not store.head(table_stream(table)).version:
-        streams = [each for each in store.streams() if each.startswith("table/")]
-        raise UnknownName("table", table, [each.removeprefix("table/") for each in streams])
+        raise UnknownName("table", table, table_ids(store))
+
+
+def table_ids(store: Store) -> list[str]:
+    """Return the ids of the tables in a log."""
+    prefix = "table/"
+    return [each.removeprefix(prefix) for each in store.streams() if each.startswith(prefix)]

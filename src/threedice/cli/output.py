@@ -6,15 +6,16 @@ only where it is used.
 
 from __future__ import annotations
 
-import csv as csv_module
+import re
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -76,10 +77,33 @@ def _encode_fraction(value: object) -> str:
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
-    """Print CSV with a header."""
-    writer = csv_module.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    """Print CSV with a header; the one writer of CSV, so that no text in it is a formula."""
+    for row in chain([columns], rows):
+        sys.stdout.write(",".join(map(_csv_cell, row)) + "\n")
+
+
+_NUMBER: Final = r"[+-]?\d[\d.,/]*( ?%)?"
+
+# A text that begins with a sign of a formula, also of full width, or with a tab or line end, which
+# some spreadsheets skip. A number or a range of numbers stays as it is. `screens/src/lib/csv.ts`
+# has the same rule; both are tested with `csv-cells.json` next to it.
+_FORMULA: Final = re.compile(
+    rf"(?!{_NUMBER}( to {_NUMBER})?\Z)[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]", re.ASCII
+)
+
+# The writer of the standard library leaves "\r" unquoted before Python 3.13, and a spreadsheet
+# would begin a row there.
+_QUOTED: Final = re.compile(r'[",\r\n]')
+
+
+def _csv_cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    if _FORMULA.match(text):
+        text = f"'{text}"
+    if not _QUOTED.search(text):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def write_page(file: Path, page: str) -> None:

@@ -7,19 +7,22 @@ import time
 from contextlib import closing
 from datetime import date, datetime
 from getpass import getpass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from threedice.cli.arguments import (
     DatabaseOption,
+    HouseFileOption,
     JsonOption,
     argument,
     command_group,
+    find_house_file,
     option,
     repeatable,
 )
-from threedice.cli.log import require_database
+from threedice.cli.log import open_log, require_database, table_ids
 from threedice.cli.operate import open_offline
 from threedice.cli.output import format_time, print_json, print_line, print_table
 from threedice.db.schema import TablePolicy
@@ -302,12 +305,18 @@ def assign_user(
             "--from",
         ),
     ] = "",
+    house: HouseFileOption = None,
     database: DatabaseOption = "",
 ) -> None:
-    """Assign an account to a table, or to all tables, for a shift."""
+    """Assign an account to a table, or to all tables, for a shift.
+
+    The table is one of the log or of the house file.
+    """
     (valid_role,) = validate_roles([role])
     start = _parse_time(starts) if starts else time.time_ns() // 1000
     end = _parse_time(until)
+    if table is not None:
+        _require_table(require_database(database), table, house)
     with open_house_identity(database) as identity:
         assignment = identity.assignments.add(
             _require_account(identity, name).id, table, valid_role, starts=start, until=end
@@ -316,6 +325,20 @@ def assign_user(
         f"{name} is {assignment.role} at {assignment.table or 'all tables'} "
         f"from {format_time(assignment.starts)} until {format_time(assignment.until)}"
     )
+
+
+def _require_table(url: str, table: str, house: Path | None) -> None:
+    """Raise UnknownName if neither the log nor the house file has a table."""
+    with open_log(url) as store:
+        known = table_ids(store)
+    if table in known:
+        return
+    if file := house or find_house_file(None, state_directory(url)):
+        from threedice.api.config import load_config
+
+        known += [name for name in load_config(file).tables if name not in known]
+    if table not in known:
+        raise UnknownName("table", table, known)
 
 
 def _parse_time(text: str) -> int:

@@ -28,7 +28,13 @@ SessionReason = Literal["ended", "standing", "enrolled", "not-begun", "recovery"
 PasswordReason = Literal["short", "long", "form", "common", "name", "same"]
 
 AccountReason = Literal[
-    "taken", "roles", "last-administrator", "second-administrator", "disabled", "forgotten"
+    "taken",
+    "roles",
+    "last-administrator",
+    "second-administrator",
+    "disabled",
+    "forgotten",
+    "tokens",
 ]
 
 ApprovalReason = Literal[

@@ -82,8 +82,6 @@ def check_options(source: RulebookSource, check: Callable[[Rulebook, ReadingOpti
     for _, option, location in _options_that_set(source):
         try:
             _check_option(source, option, location, check)
-        except RecursionError:
-            raise location.error("is nested too deep", "name a key of this file") from None
         except RulebookError as error:
             if error.key == format_key(location.path):
                 raise

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +15,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from threedice.errors import UnknownName, did_you_mean
+from threedice.errors import InvalidToml, UnknownName, did_you_mean
 from threedice.rulebook.consistency import check_citations
 from threedice.rulebook.schema import Rulebook
 from threedice.rulebook.validation import KeyPath, SourceLocation, convert, format_key
+from threedice.toml_files import parse_toml, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -28,6 +28,9 @@ Data = dict[str, Any]
 
 RULEBOOKS_PACKAGE = "threedice.rulebooks"
 """The package of the shipped rulebooks, and a key of their caches: it can be replaced."""
+
+MAX_EXTENDED_FILES = 16
+"""Files in a row of which each extends the next, or takes its geometry."""
 
 ABSENT = object()
 """Returned by `value_at` if a path does not exist."""
@@ -76,24 +79,21 @@ def _read_shipped(package: str, book_id: str) -> RulebookSource:
 @cache
 def _shipped_data(package: str, book_id: str) -> Data:
     text = files(package).joinpath(f"{book_id}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return parse_toml(text, f"{book_id}.toml")
 
 
 def _read_file(path: Path, ancestors: tuple[str, ...] = ()) -> RulebookSource:
     file, location = str(path), SourceLocation(str(path), ())
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    if len(ancestors) == MAX_EXTENDED_FILES:
         raise location.error(
-            f"cannot be read: {reason}", "check the path and its permissions"
-        ) from None
+            f"{MAX_EXTENDED_FILES} files already extend each other up to this one",
+            "put the last of them together",
+        )
     try:
-        return _source(tomllib.loads(text), file, path.parent, (*ancestors, file))
-    except RecursionError:
-        raise location.error("is nested too deep", "write it flatter") from None
-    except ValueError as error:
-        raise location.error(f"is not TOML: {error}", "fix the line and column named") from None
+        data = read_toml(path)
+    except InvalidToml as error:
+        raise location.error(error.problem, error.remedy) from None
+    return _source(data, file, path.parent, (*ancestors, file))
 
 
 def _source(
@@ -108,6 +108,11 @@ def _source(
         )
         if "id" not in data:
             raise SourceLocation(file, ("id",)).error("the id is not inherited", "add id")
+        if data["id"] == parent.book.id:
+            raise SourceLocation(file, ("id",)).error(
+                f"{parent.book.id!r} is the id of the book that this one extends",
+                f'give it an id of its own, such as "my-{parent.book.id}"',
+            )
     elif "removes" in data:
         raise SourceLocation(file, ("removes",)).error(
             "there is nothing to remove from", "add extends"
@@ -116,6 +121,8 @@ def _source(
     if parent:
         merged = extend_data(parent.data, own, data.get("removes", []), file)
     book = convert(merged, Rulebook, file)
+    if folder is not None:
+        _check_id(book.id, merged, file)
     check_citations(book, shipped_clause_numbers, file)
     inherited, stated = parent.origin if parent else {}, own.get("clauses", {})
     origin = {
@@ -123,6 +130,20 @@ def _source(
         for number in book.clauses
     }
     return RulebookSource(file, merged, book, origin, folder is None)
+
+
+def _check_id(book_id: str, data: Data, file: str) -> None:
+    """Refuse a user's book with the id of a shipped one, unless its data are the same.
+
+    Logs, pages and citations name a book by its id: readers would take other rules for the
+    regulator's.
+    """
+    if book_id in shipped_ids() and data != _read_shipped(RULEBOOKS_PACKAGE, book_id).data:
+        raise SourceLocation(file, ("id",)).error(
+            f"{book_id!r} is the id of a shipped rulebook, and this one differs from it",
+            f'give it an id of its own, such as "my-{book_id}", and state only the differences with'
+            f' extends = "{book_id}"',
+        )
 
 
 def shipped_clause_numbers(book_id: str) -> Collection[str] | None:

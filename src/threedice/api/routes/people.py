@@ -13,6 +13,7 @@ from threedice.api.context import Context, CurrentCaller
 from threedice.api.http.problems import HttpProblem, problem_responses
 from threedice.api.http.requests import LineCount, OpaqueId, TableId
 from threedice.api.routes.history import Timestamp
+from threedice.api.routes.tables import require_table
 from threedice.api.views import build_view
 from threedice.house.persons import (
     Person,
@@ -286,6 +287,8 @@ async def assign(
 ) -> Assignment:
     """Assign another account to a table, or to all tables, for a shift."""
     _reject_own_account(caller, data.account)
+    if data.table is not None:
+        await require_table(context, data.table)
     return await context.run_blocking(
         context.identity.assignments.add,
         data.account,

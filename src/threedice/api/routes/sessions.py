@@ -95,7 +95,7 @@ async def list_tokens(context: Context, caller: CurrentCaller) -> list[TokenLine
     return [build_view(TokenLine, each) for each in tokens]
 
 
-@post("/api/tokens", name="make-token", responses=problem_responses(429))
+@post("/api/tokens", name="make-token", responses=problem_responses(409, 429))
 async def make_token(
     context: Context, caller: CurrentCaller, request: HouseRequest, data: JSONBody[TokenForm]
 ) -> Response[NewTokenView]:
@@ -104,11 +104,12 @@ async def make_token(
     This requires the password, and a code of the second factor if there is one.
     """
     require_scopes(data.scopes)
-    form = ReauthenticationForm(password=data.password, code=data.code)
+    form, account = ReauthenticationForm(password=data.password, code=data.code), caller.account.id
+    # Refuse before the session gets a new token, whose cookie a refusal would not carry.
+    await context.run_blocking(context.identity.tokens.check_count, account)
     session = await run_with_credentials(
         request, context.identity.second_factors.reauthenticate, form
     )
-    account = caller.account.id
     created = await context.run_blocking(
         context.identity.tokens.create,
         account,

@@ -88,8 +88,24 @@ class Argon2Hasher:
 def validate_password(password: str, name: str, roles: Iterable[Role]) -> None:
     """Raise `PasswordRefused` if a password is not acceptable; may take 0.3 s."""
     validate_password_form(password, roles)
+    _check_guesses(password, name, MIN_STAFF_GUESSES if is_staff(roles) else MIN_PLAYER_GUESSES)
+
+
+def validate_passphrase(passphrase: str, house_name: str) -> None:
+    """Raise `PasswordRefused` if a backup's passphrase is weaker than staff passwords must be.
+
+    It may be of any length and characters: it is kept in a file, and not typed at every sign-in.
+    """
+    if len(" ".join(passphrase.split())) < MIN_STAFF_PASSWORD_CHARACTERS:
+        raise PasswordRefused(
+            "short", f"a passphrase needs at least {MIN_STAFF_PASSWORD_CHARACTERS} characters"
+        )
+    _check_guesses(passphrase, house_name, MIN_STAFF_GUESSES)
+
+
+def _check_guesses(password: str, name: str, minimum: int) -> None:
     guesses, is_guessed_by_name = _estimate_guesses(_normalise_password(password), name)
-    if guesses >= (MIN_STAFF_GUESSES if is_staff(roles) else MIN_PLAYER_GUESSES):
+    if guesses >= minimum:
         return
     if is_guessed_by_name:
         raise PasswordRefused("name", "a password must be more than the account's name")
@@ -168,4 +184,4 @@ def _estimate_guesses(password: str, name: str) -> tuple[int, bool]:
     with _estimate_lock:
         estimate = zxcvbn(part, [name, "threedice"])
     used_words = {match.get("matched_word") for match in estimate["sequence"]}
-    return int(estimate["guesses"]), name in used_words
+    return int(estimate["guesses"]), name.lower() in used_words

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 TOKEN_PREFIX: Final = "td_"
 MAX_TOKEN_CHARACTERS: Final = 200
 MAX_CACHED_TOKENS: Final = 20_000
+MAX_TOKENS_PER_ACCOUNT: Final = 20
+"""Live ones: enough for a person's programs, few enough to look through and revoke."""
 
 _SCOPE: Final = re.compile(r"[a-z][a-z-]{0,31}")
 
@@ -98,6 +100,7 @@ class ApiTokens:
             raise AccountRefused("disabled", "this account is disabled")
         if session and not run("SELECT 1 FROM people_sessions WHERE id = ?", (session,)):
             raise SessionRefused("ended")
+        _check_count(run, account, run.now)
         expires = 0 if seconds is None else run.now + seconds * SECOND
         id_, prefix = new_id(), TOKEN_PREFIX + secrets.token_hex(4)
         token = f"{prefix}_{secrets.token_urlsafe(32)}"
@@ -116,6 +119,10 @@ class ApiTokens:
         detail = f"{prefix} for {scope_list}"
         record_security_event(run, "token-made", account, by, detail=detail)
         return NewToken(token, _parse_token(run(f"{_SELECT_TOKEN} WHERE t.id = ?", (id_,))[0]))
+
+    def check_count(self, account: str) -> None:
+        """Refuse a further token to an account that has as many live ones as it may have."""
+        _check_count(self._context.database.query, account, self._context.clock())
 
     def resolve(self, token: str) -> ApiToken | None:
         """Resolve a token, or return None if it is unknown, expired or of a disabled account."""
@@ -167,6 +174,15 @@ class ApiTokens:
     def _read(self, digest: bytes) -> ApiToken | None:
         rows = self._context.database.query(f"{_SELECT_TOKEN} WHERE t.digest = ?", (digest,))
         return _parse_token(rows[0]) if rows else None
+
+
+def _check_count(query: SqlRunner, account: str, now: int) -> None:
+    """Refuse a further token to an account that has as many live ones as it may have."""
+    live = "SELECT count(*) FROM people_tokens WHERE account = ? AND (expires = 0 OR expires > ?)"
+    ((count,),) = query(live, (account, now))
+    if count >= MAX_TOKENS_PER_ACCOUNT:
+        limit = f"an account has {MAX_TOKENS_PER_ACCOUNT} API tokens at most"
+        raise AccountRefused("tokens", f"{limit}; revoke one first")
 
 
 _SELECT_TOKEN: Final = (

@@ -1,7 +1,7 @@
 // Add up shift reports, compare the win with its theoretical value, and export CSV.
 
 import type { ShiftReportView } from "../../../api/schema.d.ts";
-import { cell, csvText, decimal } from "../../../lib/csv.ts";
+import { csvText, decimal } from "../../../lib/csv.ts";
 import { approximate, fraction, NOTHING, plus, rounded } from "./fraction.ts";
 
 /** The figures of one or several tables; amounts are from the house's side, in minor units. */
@@ -99,12 +99,16 @@ export function csv(rows: readonly Row[], span: Span, digits: number): string {
     const { fills, credits, drop, turnover, win, theory, sd, band, hold } = figures;
     const amounts = [fills, credits, drop, turnover, win, theory, Math.round(sd), band[0], band[1]];
     return [
-      ...[table, game, currency, span.since, span.until].map(cell),
+      table,
+      game,
+      currency,
+      span.since,
+      span.until,
       figures.rounds,
       figures.void,
       ...amounts.map((amount) => decimal(amount, digits)),
       hold === null ? "" : hold.toFixed(2),
-    ].join(",");
+    ];
   });
   return csvText(COLUMNS, lines);
 }
