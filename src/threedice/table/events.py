@@ -602,8 +602,10 @@ class PieceFailed(EquipmentEvent, frozen=True, kw_only=True, tag="PieceFailed"):
     """A piece was reported as faulty.
 
     `skipped` lists the steps that the round in play cannot take without it, and leaves out.
+    Everybody sees them, because they are part of the round; players do not see the piece.
     """
 
+    audience = Audience(hidden={"piece": ""})
     piece: str
     cause: IrregularityName
     skipped: list[StepName] = []
