@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
     from threedice.table.commands import AnyCommand
     from threedice.table.limits import LimitMode
+    from threedice.table.state import Round
 
 RUNS = int(os.environ.get("THREEDICE_WATCHED_RUNS", "200"))
 STEPS = 220
@@ -162,15 +163,7 @@ class WatchedTable(CommandGenerator):
         for player in (each for each, seat in state.seats.items() if seat.colour):
             yield commands.ColourUp(by=DEALER, player=player)
         yield from self.equipment_remedies()
-        if current:
-            yield from self.failures_of_pieces()
-        if current and "throw" in current.done and not current.called:
-            for known in ([], [1]):
-                yield commands.Report(by=DEALER, irregularity="interruption", known=known)
-            yield commands.Report(by=DEALER, irregularity="dice-not-flat")
-        if current and "collect-losers" in current.done:
-            void = commands.Report(by=DEALER, irregularity="dice-not-flat", approved_by=SUPERVISOR)
-            yield void
+        yield from self.reports_in_round(current) if current else ()
         for spot, player, area, amount in self.split_bets() if self.betting() else ():
             actor = self.actor("player", player)
             yield commands.WithdrawBet(by=actor, player=player, box=spot, area=area, amount=amount)
@@ -178,6 +171,18 @@ class WatchedTable(CommandGenerator):
             spot, accepted = random.choice(list(current.bets)), random.random() < 0.3
             player = self.player()
             yield commands.JudgeLine(by=by, player=player, box=spot, amount=5, accepted=accepted)
+
+    def reports_in_round(self, current: Round) -> Iterator[AnyCommand]:
+        """Yield reports that void, stop or change the round in play, and decisions on a stop."""
+        yield from self.failures_of_pieces()
+        if current.stopped:
+            yield self.decide_stop(current.stopped)
+        if "throw" in current.done and not current.called:
+            for known in ([], [1]):
+                yield commands.Report(by=DEALER, irregularity="interruption", known=known)
+            yield commands.Report(by=DEALER, irregularity="dice-not-flat")
+        if "collect-losers" in current.done:
+            yield commands.Report(by=DEALER, irregularity="dice-not-flat", approved_by=SUPERVISOR)
 
     def equipment_remedies(self) -> Iterator[AnyCommand]:
         """Yield a command about equipment, and the release of every faulty piece."""

@@ -223,7 +223,7 @@ def _evolve_house_state(house: HouseState, event: AnyStreamEvent, _at: int, _ver
 FOLDS: Final[dict[str, Fold[Any]]] = {
     "table": Fold(
         HouseTable,
-        "table-10",
+        "table-11",
         msgspec.msgpack.Decoder(HouseTable).decode,
         _evolve_house_table,
         lambda house_table, account: table_balance(house_table.table, account),

@@ -11,9 +11,9 @@ from threedice.errors import InvariantBroken
 from threedice.table import betting, chips, irregularities, procedure, settlement  # noqa: F401
 from threedice.table.chip_counts import racks  # noqa: F401
 from threedice.table.chip_counts.moves import plan_chips
-from threedice.table.commands import ReleaseTable
+from threedice.table.commands import ReleaseTable, RoundCommand
 from threedice.table.equipment import checks, dice_sets, register, trials  # noqa: F401
-from threedice.table.rules import HANDLERS, refuse, require_ages
+from threedice.table.rules import HANDLERS, refuse, require_ages, require_round_goes_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +42,8 @@ def decide(
     if command.facts.between_rounds and state.round:
         procedure = game.facts.procedure
         raise refuse("table/round-open", procedure, unit=procedure.unit)
+    if isinstance(command, RoundCommand):
+        require_round_goes_on(game, state)
     if ages is not None:
         require_ages(game, command, ages)
     decided = HANDLERS[type(command)](game, state, command)
