@@ -4292,7 +4292,8 @@ export interface components {
          *         1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
          *         accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
          *         `counted` are the periods between counts of the rack that ended in this period, each with its
-         *         win by count and by log; a table that deals in amounts has none.
+         *         win by count and by log; a table that deals in amounts has none. `voided` are the void rounds by
+         *         the people who voided them, the most frequent first.
          */
         ShiftReportView: {
             since: number;
@@ -4313,6 +4314,7 @@ export interface components {
             hold_percent: number | null;
             expected_drop: number;
             counted: components["schemas"]["CountPeriodView"][];
+            voided: components["schemas"]["VoidCount"][];
         };
         /**
          * CountPeriodView
@@ -4340,6 +4342,20 @@ export interface components {
             debts: number;
             win_by_count: number | null;
             win_by_log: number | null;
+        };
+        /**
+         * VoidCount
+         * @description The number of rounds that a person voided for a cause; `approved_by` is empty if alone.
+         *
+         *         The names are sign-in names, empty for the house and for people who are no longer known.
+         */
+        VoidCount: {
+            by: string;
+            name: string;
+            approved_by: string;
+            approver: string;
+            cause: string;
+            count: number;
         };
         /**
          * EquipmentView
@@ -5814,6 +5830,7 @@ export type ChainLink = components['schemas']['ChainLink'];
 export type LinkedEntry = components['schemas']['LinkedEntry'];
 export type ShiftReportView = components['schemas']['ShiftReportView'];
 export type CountPeriodView = components['schemas']['CountPeriodView'];
+export type VoidCount = components['schemas']['VoidCount'];
 export type EquipmentView = components['schemas']['EquipmentView'];
 export type PieceView = components['schemas']['PieceView'];
 export type CheckView = components['schemas']['CheckView'];
