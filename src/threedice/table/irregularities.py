@@ -115,10 +115,7 @@ def _void(
     cause, by, current = command.irregularity, command.by, state.round
     settled = [number for number in rounds if current is None or number != current.number]
     is_repeated = rule.consequence == "throw-again" and not settled and not state.current.paid
-    seen = not settled and (
-        are_dice_visible(game, state.current)
-        or _CAUSES_BY_STEP.get(cause) == step_that_shows_dice(game)
-    )
+    seen = not settled and _are_dice_seen(game, state, cause)
     if is_repeated:
         needs_second = state.current.is_established or state.current.stopped is not None
     else:
@@ -142,6 +139,12 @@ def _void(
     put_back = [stake for event in voids for stake in event.restored or ()]
     reversal = reverse_rounds(game, state, undone, cause, by, second, returned, put_back)
     return [*voided, *reversal]
+
+
+def _are_dice_seen(game: Game, state: TableState, cause: IrregularityName) -> bool:
+    """Return whether the dice of the round can be seen, or the cause is that they were shown."""
+    shows = _CAUSES_BY_STEP.get(cause) == step_that_shows_dice(game)
+    return shows or are_dice_visible(game, state.current)
 
 
 _CAUSES_BY_STEP: Final[dict[IrregularityName, StepName]] = {
@@ -215,8 +218,6 @@ def _interrupt(
     current, second = state.round, command.approved_by
     if current is None:
         raise _not_now(command, rule)
-    if second is not None:
-        require_approval(game, command.by, second, rule)
     established = current.called or current.result  # the call first: an entry may be wrong
     known = established or resolve_known_dice(current, command.known)
     if known is None:

@@ -64,8 +64,11 @@ def void_or_stop(
 
     Once the dice can be seen, everybody knows who gains from a void round.
     """
-    if are_dice_seen and second is None:
+    if not are_dice_seen:
+        return void_by_rule(game, state, irregularity, by)
+    if second is None:
         return stop_round(game, state, irregularity, by)
+    second = require_approval(game, by, second, game.facts.irregularities.get(irregularity))
     return void_by_rule(game, state, irregularity, by, second)
 
 
