@@ -277,6 +277,61 @@ async def test_round_whose_dice_lie_open_is_abandoned_on_request(house: HouseApp
     assert (voided["type"], voided["approved_by"]["id"]) == ("RoundVoided", house.id("supervisor"))
 
 
+@pytest.mark.clause("sg-rws-tai-sai-v6 5.5", "sg-rws-tai-sai-v6 5.12")
+@pytest.mark.parametrize(
+    "irregularity", ["dice-not-flat", "too-few-tumbles", "exposed-before-close", "interruption"]
+)
+@pytest.mark.parametrize("who", ["dealer", "supervisor", "pit-manager"])
+async def test_one_person_does_not_return_bets_that_open_dice_have_decided(
+    who: str, irregularity: str
+) -> None:
+    async with open_house_app() as house:
+        await seat_players(house)
+        house.assign("dealer")
+        house.assign("supervisor")
+        await house.bet("player", 100, "big")
+        await People(house.handler).play("close betting", "tumbles 3 times", "uncover the dice")
+        report = {"type": "Report", "irregularity": irregularity}
+
+        (stopped,) = (await house.send(who, report)).json()["events"]
+
+        assert (stopped["type"], stopped["by"]["id"]) == ("RoundStopped", house.id(who))
+        view = await house.get("player", "/api/tables/1")
+        assert view["round"]["stopped"]["cause"] == irregularity
+        assert view["seats"][house.id("player")]["at_risk"] == 100
+        assert problem_code(await house.send(who, report)) == "role/second-person"
+        call = {"type": "CallResult", "dice": [6, 5, 4]}
+        assert problem_code(await house.send("dealer", call)) == "round/stopped"
+        close = await house.send("supervisor", {"type": "CloseTable"})
+        assert problem_code(close) == "table/round-open"
+
+
+async def test_a_stopped_round_goes_on_by_another_persons_decision(
+    house_in_play: HouseApp,
+) -> None:
+    await People(house_in_play.handler).play("close betting", "tumbles 3 times", "uncover the dice")
+    report = {"type": "Report", "irregularity": "dice-not-flat"}
+    await house_in_play.send("supervisor", report)
+    resume = {"type": "ResumeRound", "reason": "it is flat"}
+
+    assert problem_code(await house_in_play.send("dealer", resume)) == "door/role"
+    assert problem_code(await house_in_play.send("supervisor", resume)) == "role/same-person"
+    (resumed,) = (await house_in_play.send("pit-manager", resume)).json()["events"]
+
+    assert (resumed["type"], resumed["cause"]) == ("RoundResumed", "dice-not-flat")
+    assert (await house_in_play.get("player", "/api/tables/1"))["round"]["stopped"] is None
+
+
+async def test_a_round_is_neither_abandoned_nor_resumed_between_rounds(house: HouseApp) -> None:
+    await seat_players(house, betting=False)
+    house.assign("dealer")
+    house.assign("supervisor")
+    abandon = {"type": "AbandonRound", "reason": "the lights went out"}
+    assert problem_code(await house.send("dealer", abandon)) == "round/none"
+    resume = {"type": "ResumeRound", "reason": "it is flat"}
+    assert problem_code(await house.send("supervisor", resume)) == "round/none"
+
+
 @pytest.mark.clause("nz-tai-sai-2008 4.9")
 async def test_chips_without_a_recorded_move_are_put_back_after_the_call_on_request(
     house: HouseApp,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.api.house_app import seat_players
 from threedice.api.auth.audiences import event_for_player
@@ -55,8 +56,13 @@ async def test_staff_see_the_register_and_players_do_not(house: HouseApp) -> Non
     assert (
         await house.send("dealer", {"type": "OmitEquipment", "kind": "lights"})
     ).status_code == 403
-    failed = PieceFailed(piece="t-1", cause="interruption", by=Actor(id="d", role="dealer"))
-    assert event_for_player(failed, house.id("player")) is None
+
+
+def test_players_see_the_steps_that_a_failure_leaves_out_and_not_the_piece() -> None:
+    by = Actor(id="d", role="dealer")
+    failed = PieceFailed(piece="t-1", cause="interruption", skipped=["enter-result"], by=by)
+
+    assert event_for_player(failed, "ann") == replace(failed, piece="")
 
 
 async def test_round_leaves_out_the_steps_with_equipment_that_the_table_has_not(

@@ -210,6 +210,31 @@ async def test_shift_report_covers_the_requested_period(house_in_play: HouseApp)
     assert (wrong.status_code, problem_code(wrong)) == (422, "input/wrong")
 
 
+async def test_shift_report_counts_void_rounds_by_the_people_who_voided_them(
+    house_in_play: HouseApp,
+) -> None:
+    people = People(house_in_play.handler)
+    await people.play("close betting", "tumbles 3 times", "uncover the dice")
+    report = {"type": "Report", "irregularity": "dice-not-flat"}
+    (stopped,) = (await house_in_play.send("dealer", report)).json()["events"]
+    assert stopped["type"] == "RoundStopped"
+    await house_in_play.approve("supervisor", await house_in_play.request("dealer", report))
+
+    shift = await house_in_play.get("supervisor", "/api/tables/1/shift?since=0")
+
+    assert shift["void"] == 1
+    assert shift["voided"] == [
+        {
+            "by": house_in_play.id("dealer"),
+            "name": "dealer-name",
+            "approved_by": house_in_play.id("supervisor"),
+            "approver": "supervisor-name",
+            "cause": "dice-not-flat",
+            "count": 1,
+        }
+    ]
+
+
 async def test_the_reported_win_of_a_shift_excludes_a_corrected_and_reversed_round(
     house_in_play: HouseApp,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +14,13 @@ from threedice.rulebook.conduct import clause_numbers
 from threedice.rulebook.library import split_game_name
 from threedice.rulebook.source import RulebookSource, shipped_ids
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 UNCOVER = re.compile(r"\buncovers? the dice")
+TUMBLES = re.compile(r"\btumbles? (\d) times?$")
+TUMBLES_NEEDED = 3
+VOID_ALONE = re.compile(r"^(dealer reports (?:dice-not-flat|interruption))(: .*)?$")
 
 
 def own_cases(book_id: str) -> dict[str, Case]:
@@ -25,7 +32,7 @@ def inherited_cases(book_id: str) -> dict[str, Case]:
     """Return the cases of an extended book whose clauses a book inherits unchanged, at its games.
 
     A case with a reading or an irregularity that the book lacks is left out, and so are the lines
-    of a step that it lacks.
+    of a step that it lacks. Without a cover, what one person decides under it takes two.
     """
     source = load_rulebook(book_id)
     bases = set(source.origin.values()) - {book_id}
@@ -68,10 +75,23 @@ def _at_book(case: Case, source: RulebookSource) -> Case:
         f"{book_id}{each.removeprefix(base)}" if each.startswith(f"{base} ") else each
         for each in clause_numbers(case.clause)
     ]
-    steps = source.book.procedure.steps
-    play = [line for line in case.play if "uncover" in steps or not UNCOVER.search(line)]
+    play = case.play if "uncover" in source.book.procedure.steps else list(_with_open_dice(case))
     game = f"{book_id}{case.game.removeprefix(base)}"
     return msgspec.structs.replace(case, game=game, clause=clauses, play=play)
+
+
+def _with_open_dice(case: Case) -> Iterator[str]:
+    """Yield the lines of a case at a table without a cover."""
+    is_covered = False
+    for line in case.play:
+        if UNCOVER.search(line):
+            is_covered = False
+            continue
+        yield VOID_ALONE.sub(r"\1 with supervisor\2", line) if is_covered else line
+        tumbles = TUMBLES.search(line)
+        is_covered = bool(tumbles) or (is_covered and line != "open betting")
+        if tumbles and int(tumbles[1]) < TUMBLES_NEEDED and "close betting" in case.play:
+            yield "dealer reports too-few-tumbles with supervisor"
 
 
 def inheriting_rulebooks() -> list[str]:

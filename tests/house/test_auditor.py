@@ -243,11 +243,11 @@ async def test_audit_passes_while_rounds_are_played(tmp_path: Path) -> None:
     ("sql", "words"),
     [
         (
-            "INSERT INTO lines VALUES ('house-3', 'player/ann', 'table/9', 1, 0, 1, x'7b7d')",
+            "INSERT INTO lines VALUES ('house-4', 'player/ann', 'table/9', 1, 0, 1, x'7b7d')",
             "books of table/9: the stream has no entries",
         ),
         (
-            "INSERT INTO views VALUES ('house-3', 'table/9', 1)",
+            "INSERT INTO views VALUES ('house-4', 'table/9', 1)",
             "books of table/9: the stream has no",
         ),
         ("DELETE FROM games", "the pinned game"),

@@ -303,6 +303,24 @@ async def test_shooter_bet_is_on_the_statement_when_it_is_decided() -> None:
     ]
 
 
+async def test_void_rounds_are_counted_by_the_people_who_voided_them() -> None:
+    store = await play_lines(
+        "open betting", "ann bets 100 on big", "close betting", "tumbles 2 times",
+        "open betting", "ann bets 100 on big", "close betting", "tumbles 1 time",
+        "open betting", "ann bets 100 on big", "close betting", "tumbles 3 times",
+        "uncover the dice", "dealer reports dice-not-flat",
+        "dealer reports dice-not-flat with supervisor",
+    )  # fmt: skip
+
+    report = shift_figures(store, "1")
+
+    assert report.void == 3
+    assert report.voided == {
+        ("dealer", "", "too-few-tumbles"): 2,
+        ("dealer", "supervisor", "dice-not-flat"): 1,
+    }
+
+
 async def test_rebuilt_statements_equal_the_stored_ones() -> None:
     store = await play_lines(*ROUND, *ROUND)
     before = store.lines(VIEW)

@@ -115,6 +115,7 @@ class CommandGenerator(EquipmentCommands):
                                      amount=-5, reason="paid wrongly", approved_by=supervisor),
             lambda: commands.AbandonRound(by=by, reason="the dice are lost",
                                        approved_by=random.choice([second, supervisor])),
+            lambda: commands.ResumeRound(by=supervisor, reason="it is flat"),
             lambda: commands.MakeRuling(by=random.choice([by, manager, manager]), player=player,
                                      amount=random.choice([0, 0, 5, -5000]), reason="as seen"),
         ]  # fmt: skip

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from threedice.rulebook.conduct import StepName, TableRole
     from threedice.table.commands import AnyCommand
     from threedice.table.limits import LimitMode, Spot
-    from threedice.table.state import Round, TableState
+    from threedice.table.state import Round, RoundStop, TableState
 
 PLAYERS = ["ann", "bob", "cat", "dan"]
 CHIPS = [5, 25, 100]
@@ -106,9 +106,21 @@ class LikelyCommands:
             return self.buy_in(self.random.choice(poor))
         if state.float_amount < 60_000:
             return self.fill()
+        if state.round and state.round.stopped and self.random.random() < 0.7:
+            return self.decide_stop(state.round.stopped)
         if self.betting() and self.random.random() < 0.8:
             return self.bet()
         return self.next_step()
+
+    def decide_stop(self, stopped: RoundStop) -> AnyCommand:
+        """Return the decision of a second person on a stopped round."""
+        dealer, supervisor = self.actor("dealer"), self.actor("supervisor")
+        reason = self.random.choice(["it is flat", "it is flat", " "])
+        if self.random.random() < 0.5:
+            return commands.ResumeRound(by=supervisor, reason=reason)
+        if self.random.random() < 0.3:
+            return commands.AbandonRound(by=dealer, reason=reason, approved_by=supervisor)
+        return commands.Report(by=dealer, irregularity=stopped.cause, approved_by=supervisor)
 
     def pass_check(self, check: str) -> AnyCommand:
         """Return that a check is passed, on the seal of the dice."""

@@ -78,6 +78,7 @@ class RandomTable(CommandGenerator):
         self.events: list[AnyEvent] = []
         self.counts: Counter[str] = Counter()
         self.allowed: dict[str, int] = {}
+        self.are_dice_shown = False
 
     def step(self) -> None:
         """Send one random command."""
@@ -166,6 +167,7 @@ class RandomTable(CommandGenerator):
     def check_before(self, event: AnyEvent) -> None:
         """Compare an event with the oracle and with the bets on the layout."""
         state = self.state
+        self.check_second_person(event)
         match event:
             case table_events.RoundVoided(bets="returned"):
                 self.check_returned(event)
@@ -183,6 +185,34 @@ class RandomTable(CommandGenerator):
                     self.remember_allowed()
                 for spot, _, _ in event.bets:
                     assert self.net(spot, state.round.final_result) < 0
+            case _:
+                pass
+
+    def check_second_person(self, event: AnyEvent) -> None:
+        """Check that no bet goes back by one person once the dice have been shown."""
+        current, steps = self.state.round, self.game.facts.procedure.steps
+        is_stopped = current is not None and current.stopped is not None
+        match event:
+            case table_events.StepTaken(step="uncover" | "throw") | table_events.ResultCalled():
+                self.are_dice_shown = True
+            case table_events.DiceTumbled():
+                self.are_dice_shown = not steps["tumble"].covered
+            case table_events.RoundContinued():
+                self.are_dice_shown = self.are_dice_shown or bool(event.known)
+            case table_events.RoundStarted() | table_events.WinnersPaid():
+                self.are_dice_shown = False
+            case table_events.RoundVoided():
+                assert event.approved_by or not (self.are_dice_shown or is_stopped)
+                self.are_dice_shown = False
+            case table_events.ThrowRepeated():
+                assert event.approved_by or not (is_stopped or self.state.current.called)
+                self.are_dice_shown = False
+            case table_events.BetWithdrawn() | table_events.BetRejected():
+                assert not self.are_dice_shown
+                assert not is_stopped
+            case table_events.LineJudged(accepted=False):
+                rule = self.game.facts.irregularities["bet-on-line"]
+                assert event.approved_by or not self.are_dice_shown or rule.second_person == "never"
             case _:
                 pass
 

@@ -263,6 +263,7 @@ def void_round(screens: TableScreens) -> None:
         expect(dialog).to_contain_text("This round is void")
         expect(dialog).to_contain_text("All bets are returned")
         dialog.get_by_test_id("confirm").click()
+        screens.approve(screens.supervisor, "Die not flat")  # its dice lie open
     notice = screens.dealer.get_by_test_id("notice")
     expect(notice).to_contain_text("is void")
     view = screens.assert_in_sync()

@@ -89,7 +89,8 @@ def test_explanation_lists_withdrawn_rejected_and_moved_chips() -> None:
 
 def test_explanation_covers_void_rounds_reversals_and_corrections() -> None:
     table = Table("sg-rws-tai-sai-open-cover-v5/a")
-    table.play("open betting", "ann bets 100 on big", "tumbles 3 times")
+    table.play("open betting", "ann bets 100 on big", "tumbles 3 times",
+               "dealer reports tumbled-before-close with supervisor")  # fmt: skip
     assert explain_bet(table, 1, "ann", "big").endswith(
         'Round 1 is void: The tumbler was activated before "No more Bets" (5.5, 5.5.3, 5.12). '
         "100 is returned."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.table.table_driver import Table
+from tests.table.table_driver import SUPERVISOR, Table
 from threedice.table import events as table_events
 
 START = ("offer the dice to ann", "ann chooses dice 1 2 3", "open betting")
@@ -22,15 +22,20 @@ def test_interruption_with_known_dice_before_the_tumble_is_refused() -> None:
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.5.3", "nz-tai-sai-2008 7.1(c)")
 @pytest.mark.parametrize("game", ["sg-rws-tai-sai-v6/a", "nz-tai-sai-2008/1"])
-def test_dice_exposed_while_betting_is_open_void_the_round(game: str) -> None:
+def test_dice_exposed_while_betting_is_open_stop_the_round_until_a_second_person_voids_it(
+    game: str,
+) -> None:
     table = Table(game)
     table.play("open betting", "ann bets 50 on big")
     if "tumble" not in table.state.current.done:
         table.play("tumbles 3 times")
-    events = table.play("dealer reports interruption knowing 6 6")
+    (stopped,) = table.play("dealer reports interruption knowing 6 6")[:1]
+    assert isinstance(stopped, table_events.RoundStopped)
+    assert table.stack("ann") == 1950
 
-    assert isinstance(events[0], table_events.RoundVoided)
-    assert events[0].cause == "exposed-before-close"
+    (voided,) = table.play("dealer reports interruption knowing 6 6 with supervisor")[:1]
+    assert isinstance(voided, table_events.RoundVoided)
+    assert stopped.cause == voided.cause == "exposed-before-close"
     assert table.stack("ann") == 2000
 
 
@@ -107,9 +112,10 @@ def test_wrong_entry_can_be_amended_to_the_called_result_after_an_interruption(g
 def test_interruption_before_the_call_voids_a_round_without_placed_bets() -> None:
     table = Table(readings={"available": "placed"})
     table.play("open betting", "close betting", "tumbles 3 times", "uncover the dice")
-    events = table.play("dealer reports interruption knowing 6 5 4")
+    events = table.play("dealer reports interruption knowing 6 5 4 with supervisor")
 
     assert isinstance(events[0], table_events.RoundVoided)
+    assert events[0].approved_by == SUPERVISOR
 
 
 def test_table_with_a_called_result_cannot_be_closed() -> None:

@@ -61,6 +61,14 @@ GAME = load("sg-rws-tai-sai-v6/a")
             "Known: 1, 2; 1 boxes have won, 2 have lost.",
         ),
         (
+            events.RoundStopped(round=3, cause="dice-not-flat", by=DEALER),
+            "Round 3 is stopped (dice-not-flat).",
+        ),
+        (
+            events.RoundResumed(round=3, cause="dice-not-flat", reason="it is flat", by=SUPERVISOR),
+            "The supervisor lets the round go on: it is flat.",
+        ),
+        (
             events.IrregularityNoted(irregularity="display-wrong", note="shows 7", by=DEALER),
             "Noted: display-wrong: shows 7.",
         ),

@@ -12,6 +12,7 @@ from threedice import load
 from threedice.table import BetRef, Refusal, commands, events, explain
 from threedice.table.money import table_postings
 from threedice.table.prose import describe_events
+from threedice.table.state import RoundStop
 from threedice.table.voids import reverse_nets
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def test_reversal_is_paid_from_the_stack_before_it_becomes_debt() -> None:
     ("lines", "reason", "code"),
     [
         (["open betting"], " ", "reason/missing"),
-        ([], "the lights went out", "irregularity/not-now"),
+        ([], "the lights went out", "round/none"),
         (
             ["open betting", "close betting", "tumbles 3 times", "uncover the dice", "call 6 5 4"],
             "the lights went out",
@@ -131,7 +132,9 @@ def test_voiding_confirmed_dice_needs_a_second_person() -> None:
     table = Table()
     table.play(*CONFIRMED)
 
-    assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
+    table.play("dealer reports dice-not-flat")
+    assert table.state.current.stopped == RoundStop("dice-not-flat", DEALER)
+    assert table.stack("ann") == 1950
 
 
 def test_throwing_confirmed_dice_again_needs_a_second_person() -> None:
@@ -140,9 +143,11 @@ def test_throwing_confirmed_dice_again_needs_a_second_person() -> None:
                "ann bets 5 on shooter", "close betting", "ann throws",
                "dealer reports interruption knowing crown club heart")  # fmt: skip
 
-    assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
+    table.play("dealer reports dice-not-flat")
+    assert table.state.current.known == [1, 6, 4]
     table.play("dealer reports dice-not-flat with supervisor")
     assert table.state.current.known == []
+    assert table.state.current.stopped is None
 
 
 def test_round_with_one_unknowable_die_can_be_abandoned() -> None:
@@ -272,7 +277,8 @@ def test_void_after_the_call_records_a_second_person() -> None:
     table.play("open betting", "ann bets 50 on big", "close betting", "tumbles 3 times",
                "uncover the dice", "call 6 6 5")  # fmt: skip
 
-    assert table.expect_refusal("dealer reports dice-not-flat").code == "role/second-person"
+    (stopped,) = table.play("dealer reports dice-not-flat")
+    assert stopped == events.RoundStopped(round=1, cause="dice-not-flat", by=DEALER)
     (void,) = table.play("dealer reports dice-not-flat with supervisor")
     assert isinstance(void, events.RoundVoided)
     assert void.approved_by is not None
@@ -412,9 +418,9 @@ def test_round_that_is_being_settled_without_a_call_is_not_abandoned() -> None:
 
 def test_void_of_a_round_that_is_being_settled_without_a_call_undoes_its_payments() -> None:
     table = table_without_calls()
-    alone = table.expect_refusal("dealer reports dice-not-flat")
+    table.play("dealer reports dice-not-flat")
+    assert table.expect_refusal("pay the winners").code == "round/stopped"
 
     table.play("dealer reports dice-not-flat with supervisor")
 
-    assert alone.code == "role/second-person"
     assert [table.stack(player) for player in ("ann", "bob")] == [2000, 2000]

@@ -2255,6 +2255,33 @@ export interface components {
             approved_by: components["schemas"]["Actor"];
         };
         /**
+         * RoundStopped
+         * @description One person reported that the round is void, although its dice lie open or are known.
+         *
+         *         Its bets lie as they are until a second person approves, or lets the round go on.
+         */
+        RoundStopped: {
+            /** @enum {unknown} */
+            type: "RoundStopped";
+            round: number;
+            /** @enum {unknown} */
+            cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
+            by: components["schemas"]["Actor"];
+        };
+        /**
+         * RoundResumed
+         * @description A second person let a stopped round go on.
+         */
+        RoundResumed: {
+            /** @enum {unknown} */
+            type: "RoundResumed";
+            round: number;
+            /** @enum {unknown} */
+            cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
+            reason: string;
+            by: components["schemas"]["Actor"];
+        };
+        /**
          * ThrowRepeated
          * @description A throw did not count; the dice are thrown again and the bets are locked.
          *
@@ -2418,6 +2445,7 @@ export interface components {
          * @description A piece was reported as faulty.
          *
          *         `skipped` lists the steps that the round in play cannot take without it, and leaves out.
+         *         Everybody sees them, because they are part of the round; players do not see the piece.
          */
         PieceFailed: {
             /** @enum {unknown} */
@@ -2873,7 +2901,8 @@ export interface components {
          *
          *         `skipped` are the steps that it leaves out; they count as done. `unnamed` are the
          *         irregularities of which a report named no piece of equipment, for staff only: while they lock
-         *         the table, steps with such equipment may be left out.
+         *         the table, steps with such equipment may be left out. `stopped` is the report that stopped it,
+         *         until a second person decides.
          */
         RoundView: {
             number: number;
@@ -2895,6 +2924,16 @@ export interface components {
             ] | null;
             skipped: ("call-result" | "choose-dice" | "close-betting" | "collect-losers" | "enter-result" | "illuminate" | "offer-dice" | "open-betting" | "pay-winners" | "throw" | "tumble" | "uncover")[];
             unnamed: ("bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry")[];
+            stopped: components["schemas"]["RoundStop"] | null;
+        };
+        /**
+         * RoundStop
+         * @description A report by one person that the round is void, on which a second person decides.
+         */
+        RoundStop: {
+            /** @enum {unknown} */
+            cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
+            by: components["schemas"]["Actor"];
         };
         /**
          * ShooterView
@@ -2953,7 +2992,7 @@ export interface components {
         LiveEvent: {
             version: number;
             at: number;
-            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
+            event: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["RoundStopped"] | components["schemas"]["RoundResumed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"]) | null;
             totals: {
                 [key: string]: number;
             };
@@ -3297,8 +3336,8 @@ export interface components {
          * PutBack
          * @description Put chips that were moved or misplaced by accident where they belong.
          *
-         *         `moved_by` says who moved them, if no move was recorded. Once the dice are called, that may need
-         *         a second person.
+         *         `moved_by` says who moved them, if no move was recorded. Once dice lie open or are known, that
+         *         may need a second person.
          */
         PutBack: {
             /** @enum {unknown} */
@@ -3318,7 +3357,7 @@ export interface components {
          * JudgeLine
          * @description Decide whether chips that touch a line count as a bet in the box.
          *
-         *         Once the dice are called, rejecting them may need a second person.
+         *         Once dice lie open or are known, rejecting them may need a second person.
          */
         JudgeLine: {
             /** @enum {unknown} */
@@ -3466,7 +3505,8 @@ export interface components {
          * Report
          * @description Report an irregularity: known dice, affected rounds, a second person where required.
          *
-         *         `piece` names the piece of equipment that malfunctions.
+         *         Once dice lie open or are known, a report without a second person only stops the round that it
+         *         would void. `piece` names the piece of equipment that malfunctions.
          */
         Report: {
             /** @enum {unknown} */
@@ -3492,6 +3532,15 @@ export interface components {
         AbandonRound: {
             /** @enum {unknown} */
             type: "AbandonRound";
+            reason: string;
+        };
+        /**
+         * ResumeRound
+         * @description Let a round go on that another person has stopped by a report.
+         */
+        ResumeRound: {
+            /** @enum {unknown} */
+            type: "ResumeRound";
             reason: string;
         };
         /**
@@ -4045,7 +4094,7 @@ export interface components {
          */
         CommandResultView: {
             version: number;
-            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
+            events: (components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["RoundStopped"] | components["schemas"]["RoundResumed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"])[];
         };
         /**
          * CommandStatusView
@@ -4187,7 +4236,7 @@ export interface components {
         EntryView: {
             version: number;
             at: number;
-            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+            event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["RoundStopped"] | components["schemas"]["RoundResumed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         };
         /**
          * BetExplanation
@@ -4265,7 +4314,8 @@ export interface components {
          *         1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
          *         accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
          *         `counted` are the periods between counts of the rack that ended in this period, each with its
-         *         win by count and by log; a table that deals in amounts has none.
+         *         win by count and by log; a table that deals in amounts has none. `voided` are the void rounds by
+         *         the people who voided them, the most frequent first.
          */
         ShiftReportView: {
             since: number;
@@ -4286,6 +4336,7 @@ export interface components {
             hold_percent: number | null;
             expected_drop: number;
             counted: components["schemas"]["CountPeriodView"][];
+            voided: components["schemas"]["VoidCount"][];
         };
         /**
          * CountPeriodView
@@ -4313,6 +4364,20 @@ export interface components {
             debts: number;
             win_by_count: number | null;
             win_by_log: number | null;
+        };
+        /**
+         * VoidCount
+         * @description The number of rounds that a person voided for a cause; `approved_by` is empty if alone.
+         *
+         *         The names are sign-in names, empty for the house and for people who are no longer known.
+         */
+        VoidCount: {
+            by: string;
+            name: string;
+            approved_by: string;
+            approver: string;
+            cause: string;
+            count: number;
         };
         /**
          * EquipmentView
@@ -5562,7 +5627,7 @@ export interface components {
             /** @enum {unknown} */
             type: "RecoverRound";
         };
-        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
+        Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["RoundStopped"] | components["schemas"]["RoundResumed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         LiveMessage: components["schemas"]["HelloMessage"] | components["schemas"]["EventsMessage"] | components["schemas"]["ResyncMessage"] | components["schemas"]["StandingMessage"] | components["schemas"]["PongMessage"] | components["schemas"]["RefusedMessage"];
         LiveClientMessage: components["schemas"]["PingMessage"];
     };
@@ -5619,6 +5684,8 @@ export type ShooterLost = components['schemas']['ShooterLost'];
 export type ShooterRestored = components['schemas']['ShooterRestored'];
 export type RoundVoided = components['schemas']['RoundVoided'];
 export type RoundsReversed = components['schemas']['RoundsReversed'];
+export type RoundStopped = components['schemas']['RoundStopped'];
+export type RoundResumed = components['schemas']['RoundResumed'];
 export type ThrowRepeated = components['schemas']['ThrowRepeated'];
 export type RoundContinued = components['schemas']['RoundContinued'];
 export type IrregularityNoted = components['schemas']['IrregularityNoted'];
@@ -5660,6 +5727,7 @@ export type ReceivedFromTable = components['schemas']['ReceivedFromTable'];
 export type HelloMessage = components['schemas']['HelloMessage'];
 export type TableView = components['schemas']['TableView'];
 export type RoundView = components['schemas']['RoundView'];
+export type RoundStop = components['schemas']['RoundStop'];
 export type ShooterView = components['schemas']['ShooterView'];
 export type SeatView = components['schemas']['SeatView'];
 export type EventsMessage = components['schemas']['EventsMessage'];
@@ -5708,6 +5776,7 @@ export type PayArea = components['schemas']['PayArea'];
 export type PayWinners = components['schemas']['PayWinners'];
 export type Report = components['schemas']['Report'];
 export type AbandonRound = components['schemas']['AbandonRound'];
+export type ResumeRound = components['schemas']['ResumeRound'];
 export type MakeRuling = components['schemas']['MakeRuling'];
 export type FailCheck = components['schemas']['FailCheck'];
 export type RegisterPiece = components['schemas']['RegisterPiece'];
@@ -5771,6 +5840,7 @@ export type ChainLink = components['schemas']['ChainLink'];
 export type LinkedEntry = components['schemas']['LinkedEntry'];
 export type ShiftReportView = components['schemas']['ShiftReportView'];
 export type CountPeriodView = components['schemas']['CountPeriodView'];
+export type VoidCount = components['schemas']['VoidCount'];
 export type EquipmentView = components['schemas']['EquipmentView'];
 export type PieceView = components['schemas']['PieceView'];
 export type CheckView = components['schemas']['CheckView'];
@@ -7648,7 +7718,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OpenTable"] | components["schemas"]["PassCheck"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["ReleaseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["ChangeChips"] | components["schemas"]["RepayDebt"] | components["schemas"]["TakeColour"] | components["schemas"]["ColourUp"] | components["schemas"]["PlaceBet"] | components["schemas"]["WithdrawBet"] | components["schemas"]["RejectExcess"] | components["schemas"]["MoveChips"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["OfferDice"] | components["schemas"]["ChooseDice"] | components["schemas"]["OpenBetting"] | components["schemas"]["CloseBetting"] | components["schemas"]["Tumble"] | components["schemas"]["Throw"] | components["schemas"]["Uncover"] | components["schemas"]["CallResult"] | components["schemas"]["PressKey"] | components["schemas"]["PressEnter"] | components["schemas"]["Illuminate"] | components["schemas"]["CollectLosers"] | components["schemas"]["PayArea"] | components["schemas"]["PayWinners"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["MakeRuling"] | components["schemas"]["FailCheck"] | components["schemas"]["RegisterPiece"] | components["schemas"]["OmitEquipment"] | components["schemas"]["ReplacePiece"] | components["schemas"]["ReleasePiece"] | components["schemas"]["InstallDice"] | components["schemas"]["InspectDice"] | components["schemas"]["RemoveDice"] | components["schemas"]["StartTest"] | components["schemas"]["EnterTrial"] | components["schemas"]["EndTest"] | components["schemas"]["EstablishTable"] | components["schemas"]["AcknowledgeVariance"];
+                "application/json": components["schemas"]["OpenTable"] | components["schemas"]["PassCheck"] | components["schemas"]["FillFloat"] | components["schemas"]["CreditFloat"] | components["schemas"]["CloseTable"] | components["schemas"]["ReleaseTable"] | components["schemas"]["BuyIn"] | components["schemas"]["CashOut"] | components["schemas"]["ChangeChips"] | components["schemas"]["RepayDebt"] | components["schemas"]["TakeColour"] | components["schemas"]["ColourUp"] | components["schemas"]["PlaceBet"] | components["schemas"]["WithdrawBet"] | components["schemas"]["RejectExcess"] | components["schemas"]["MoveChips"] | components["schemas"]["PutBack"] | components["schemas"]["JudgeLine"] | components["schemas"]["OfferDice"] | components["schemas"]["ChooseDice"] | components["schemas"]["OpenBetting"] | components["schemas"]["CloseBetting"] | components["schemas"]["Tumble"] | components["schemas"]["Throw"] | components["schemas"]["Uncover"] | components["schemas"]["CallResult"] | components["schemas"]["PressKey"] | components["schemas"]["PressEnter"] | components["schemas"]["Illuminate"] | components["schemas"]["CollectLosers"] | components["schemas"]["PayArea"] | components["schemas"]["PayWinners"] | components["schemas"]["Report"] | components["schemas"]["AbandonRound"] | components["schemas"]["ResumeRound"] | components["schemas"]["MakeRuling"] | components["schemas"]["FailCheck"] | components["schemas"]["RegisterPiece"] | components["schemas"]["OmitEquipment"] | components["schemas"]["ReplacePiece"] | components["schemas"]["ReleasePiece"] | components["schemas"]["InstallDice"] | components["schemas"]["InspectDice"] | components["schemas"]["RemoveDice"] | components["schemas"]["StartTest"] | components["schemas"]["EnterTrial"] | components["schemas"]["EndTest"] | components["schemas"]["EstablishTable"] | components["schemas"]["AcknowledgeVariance"];
             };
         };
         responses: {

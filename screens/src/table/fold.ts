@@ -117,6 +117,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
         result: null,
         skipped: event.skipped ?? [],
         unnamed: [],
+        stopped: null,
       };
       view.standing = {};
       for (const step of event.skipped ?? []) done(view, step, game);
@@ -184,6 +185,12 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
       chips.change(view, event, game);
       view.round = null;
       break;
+    case "RoundStopped":
+      round(view, { stopped: { cause: event.cause, by: event.by } });
+      break;
+    case "RoundResumed":
+      round(view, { stopped: null });
+      break;
     case "ShooterAdvanced":
       shooter(view, { throws: event.throws });
       break;
@@ -205,7 +212,7 @@ function apply(view: TableView, event: Event, at: number, game: GameView): void 
     case "ThrowRepeated":
       chips.change(view, event, game);
       for (const step of STEPS_FROM_THROW) if (!view.round?.skipped.includes(step)) undone(view, step);
-      round(view, { known: [], keys: [], called: null, result: null });
+      round(view, { known: [], keys: [], called: null, result: null, stopped: null });
       break;
     case "RoundContinued":
       round(view, { known: event.known });

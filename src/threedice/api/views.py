@@ -12,6 +12,7 @@ from threedice.house.events import Timing
 from threedice.house.stream_state import table_stream
 from threedice.rulebook.conduct import IrregularityName, StepName
 from threedice.table.limits import TableLimits, box_of
+from threedice.table.state import RoundStop
 
 if TYPE_CHECKING:
     from threedice.house.command_handler import CommandHandler
@@ -46,7 +47,8 @@ class RoundView(msgspec.Struct, frozen=True):
 
     `skipped` are the steps that it leaves out; they count as done. `unnamed` are the
     irregularities of which a report named no piece of equipment, for staff only: while they lock
-    the table, steps with such equipment may be left out.
+    the table, steps with such equipment may be left out. `stopped` is the report that stopped it,
+    until a second person decides.
     """
 
     number: int
@@ -58,6 +60,7 @@ class RoundView(msgspec.Struct, frozen=True):
     result: tuple[int, int, int] | None
     skipped: list[StepName]
     unnamed: list[IrregularityName]
+    stopped: RoundStop | None
 
 
 class ShooterView(msgspec.Struct, frozen=True):

@@ -169,6 +169,19 @@ def _check_not_locked(context: CaseContext, _fields: Fields) -> None:
         _expect_equal("the table is", f"locked by {causes}", "not locked")
 
 
+def _check_stopped(context: CaseContext, fields: Fields) -> None:
+    stopped, cause = context.state.round and context.state.round.stopped, fields.get("cause")
+    actual = f"stopped by {stopped.cause}" if stopped else "not stopped"
+    if not stopped or cause not in (None, stopped.cause):
+        _expect_equal("the round is", actual, f"stopped by {cause}" if cause else "stopped")
+
+
+def _check_not_stopped(context: CaseContext, _fields: Fields) -> None:
+    stopped = context.state.round and context.state.round.stopped
+    if stopped:
+        _expect_equal("the round is", f"stopped by {stopped.cause}", "not stopped")
+
+
 def _check_round(context: CaseContext, fields: Fields) -> None:
     _expect_equal(
         f"{fields['unit']} {fields['round']} is",
@@ -301,6 +314,14 @@ EXPECTATIONS: Final = (
         "the table is locked [by tumbler-fault]",
         "the table is locked( by {cause:irregularity})?",
         _check_locked,
+    ),
+    _expect(
+        "the round is not stopped", "the (?:round|spin|throw) is not stopped", _check_not_stopped
+    ),
+    _expect(
+        "the round is stopped [by dice-not-flat]",
+        "the (?:round|spin|throw) is stopped( by {cause:irregularity})?",
+        _check_stopped,
     ),
     _expect(
         "round 1 is void",

@@ -143,6 +143,10 @@ def _release(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
     yield build(commands.ReleaseTable, {**fields, "remedy": remedy})
 
 
+def _resume(_context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
+    yield build(commands.ResumeRound, {"reason": "", **fields})
+
+
 def _open_table(context: CaseContext, fields: Fields) -> Iterator[AnyCommand]:
     """Repeat the commands that opened the table, by another person and with another float."""
     for command in context.opening:
@@ -292,6 +296,11 @@ PHRASES: Final = (
         "dealer abandons the round [with supervisor]: a reason",
         "{by:actor} abandons the (?:round|spin|throw)" + _WITH + ": {reason:text}",
         send(commands.AbandonRound),
+    ),
+    Phrase(
+        "supervisor resumes the round: a reason",
+        "{by:actor} resumes the (?:round|spin|throw):( {reason:text})?",
+        _resume,
     ),
     Phrase(
         "dealer amends the result to 1 3 5 [with supervisor]",

@@ -95,7 +95,7 @@ def bind_to_round(command: AnyStreamCommand, state: Any) -> AnyStreamCommand:
 
     A command may be decided several times, when other servers write first.
     """
-    if not isinstance(command, table_commands.RoundBound) or command.round is not UNSET:
+    if not isinstance(command, table_commands.BetCommand) or command.round is not UNSET:
         return command
     current = state.table.round
     return replace(command, round=current.number) if current else command

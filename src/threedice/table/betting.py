@@ -11,6 +11,7 @@ from threedice.table import commands, events
 from threedice.table.limits import limits_in_force, remaining_room, stake_step
 from threedice.table.rejections import find_rejections
 from threedice.table.rules import (
+    are_dice_visible,
     handles,
     optional_second_person,
     refuse,
@@ -233,7 +234,7 @@ def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[A
     """Put chips where they belong that were moved, or misplaced by the dealer.
 
     Chips of which no move is recorded are put back if the supervisor says who moved them; once the
-    dice are established, that may take a second person.
+    dice can be seen, that may take a second person.
     """
     irregularities = game.facts.irregularities
     rule = irregularities.get("bet-moved")
@@ -254,7 +255,7 @@ def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[A
     put_back = _relocate(events.ChipsPutBack, game, state, command, spot, to_spot)
     second = optional_second_person(game, command, rule)
     recorded = sum(each.amount for each in movable if each.origin == to_spot)
-    if rule.second_person == "after-call" and current.is_established and command.amount > recorded:
+    if _takes_two_people(game, current, rule) and command.amount > recorded:
         second = require_approval(game, command.by, second, rule)
     put_back = msgspec.structs.replace(
         put_back, moved_by=command.moved_by or None, approved_by=second
@@ -305,7 +306,7 @@ def _take(placements: list[Placement], amount: int) -> dict[int, int]:
 def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> list[AnyEvent]:
     """Record whether chips that touch a line count as a bet, until settlement begins.
 
-    Once the dice are established, rejecting them may take a second person.
+    Once the dice can be seen, rejecting them may take a second person.
     """
     rule = require_irregularity(game, "bet-on-line")
     current = _require_unsettled(state, command, rule)
@@ -316,7 +317,7 @@ def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> li
     if not command.accepted:
         _require_chips(command.amount, _smallest_chip(state, command.player))
         _require_payable(state, box, bet.total - command.amount)
-        if rule.second_person == "after-call" and current.is_established:
+        if _takes_two_people(game, current, rule):
             second = require_approval(game, command.by, second, rule)
     return [
         events.LineJudged(
@@ -329,6 +330,11 @@ def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> li
             approved_by=second,
         )
     ]
+
+
+def _takes_two_people(game: Game, current: Round, rule: Irregularity) -> bool:
+    """Return whether a decision on chips takes two people now: everybody knows who gains by it."""
+    return rule.second_person == "after-call" and are_dice_visible(game, current)
 
 
 def _require_unsettled(

@@ -56,7 +56,11 @@ class TableCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     by: Actor
 
 
-class StepCommand(TableCommand, frozen=True, kw_only=True):
+class RoundCommand(TableCommand, frozen=True, kw_only=True):
+    """Base of the commands that take the round on or change its bets, which a stop prevents."""
+
+
+class StepCommand(RoundCommand, frozen=True, kw_only=True):
     """Base of the commands that take a step of the procedure; dealers take most of them."""
 
     facts = CommandFacts((*DEALERS, "game-supervisor"), "deal", automatic="house")
@@ -441,13 +445,13 @@ class ColourUp(TableCommand, frozen=True, kw_only=True, tag="ColourUp"):
 # --- betting ------------------------------------------------------------------------------------
 
 
-class RoundBound(TableCommand, frozen=True, kw_only=True):
+class BetCommand(RoundCommand, frozen=True, kw_only=True):
     """Base of the commands that may name their `round`, and are refused in any other."""
 
     round: Annotated[int, msgspec.Meta(ge=1)] | msgspec.UnsetType = msgspec.UNSET
 
 
-class PlaceBet(RoundBound, frozen=True, kw_only=True, tag="PlaceBet"):
+class PlaceBet(BetCommand, frozen=True, kw_only=True, tag="PlaceBet"):
     """Put a player's chips on a box: by the player, by a pit employee, or as a call bet.
 
     `counts` says which chips, at a table that deals in chips.
@@ -469,7 +473,7 @@ class PlaceBet(RoundBound, frozen=True, kw_only=True, tag="PlaceBet"):
     counts: OptionalCounts = msgspec.UNSET
 
 
-class WithdrawBet(RoundBound, frozen=True, kw_only=True, tag="WithdrawBet"):
+class WithdrawBet(BetCommand, frozen=True, kw_only=True, tag="WithdrawBet"):
     """Take a player's chips back from a box."""
 
     facts = CommandFacts(("player", *DEALERS), "play", own_player=True, automatic="player")
@@ -479,7 +483,7 @@ class WithdrawBet(RoundBound, frozen=True, kw_only=True, tag="WithdrawBet"):
     area: ShortText = ""
 
 
-class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
+class RejectExcess(RoundCommand, frozen=True, kw_only=True, tag="RejectExcess"):
     """Reject the chips in a box that exceed the maximum or the differential."""
 
     facts = CommandFacts(STAFF, "deal", automatic="house")
@@ -487,7 +491,7 @@ class RejectExcess(TableCommand, frozen=True, kw_only=True, tag="RejectExcess"):
     area: ShortText = ""
 
 
-class RelocationCommand(TableCommand, frozen=True, kw_only=True):
+class RelocationCommand(RoundCommand, frozen=True, kw_only=True):
     """Base of the commands that move chips to another box."""
 
     facts = CommandFacts(STAFF, "deal", automatic="house")
@@ -506,8 +510,8 @@ class MoveChips(RelocationCommand, frozen=True, kw_only=True, tag="MoveChips"):
 class PutBack(RelocationCommand, frozen=True, kw_only=True, tag="PutBack"):
     """Put chips that were moved or misplaced by accident where they belong.
 
-    `moved_by` says who moved them, if no move was recorded. Once the dice are called, that may need
-    a second person.
+    `moved_by` says who moved them, if no move was recorded. Once dice lie open or are known, that
+    may need a second person.
     """
 
     facts = CommandFacts(
@@ -522,10 +526,10 @@ class PutBack(RelocationCommand, frozen=True, kw_only=True, tag="PutBack"):
     approved_by: OptionalActor = msgspec.UNSET
 
 
-class JudgeLine(TableCommand, frozen=True, kw_only=True, tag="JudgeLine"):
+class JudgeLine(RoundCommand, frozen=True, kw_only=True, tag="JudgeLine"):
     """Decide whether chips that touch a line count as a bet in the box.
 
-    Once the dice are called, rejecting them may need a second person.
+    Once dice lie open or are known, rejecting them may need a second person.
     """
 
     facts = CommandFacts(
@@ -649,7 +653,8 @@ class PayWinners(StepCommand, frozen=True, kw_only=True, tag="PayWinners"):
 class Report(TableCommand, frozen=True, kw_only=True, tag="Report"):
     """Report an irregularity: known dice, affected rounds, a second person where required.
 
-    `piece` names the piece of equipment that malfunctions.
+    Once dice lie open or are known, a report without a second person only stops the round that it
+    would void. `piece` names the piece of equipment that malfunctions.
     """
 
     facts = CommandFacts(
@@ -686,7 +691,14 @@ class AbandonRound(TableCommand, frozen=True, kw_only=True, tag="AbandonRound"):
     approved_by: OptionalActor = msgspec.UNSET
 
 
-class AmendResult(TableCommand, frozen=True, kw_only=True, tag="AmendResult"):
+class ResumeRound(TableCommand, frozen=True, kw_only=True, tag="ResumeRound"):
+    """Let a round go on that another person has stopped by a report."""
+
+    facts = CommandFacts(SUPERVISORS, "deal", automatic="house", concerns_round=True)
+    reason: LongText
+
+
+class AmendResult(RoundCommand, frozen=True, kw_only=True, tag="AmendResult"):
     """Amend a wrongly called or entered result under supervision."""
 
     facts = CommandFacts(
@@ -745,7 +757,7 @@ AnyCommand = (
     | PlaceBet | WithdrawBet | RejectExcess | MoveChips | PutBack | JudgeLine
     | OfferDice | ChooseDice | OpenBetting | CloseBetting | Tumble | Throw | Uncover
     | CallResult | PressKey | PressEnter | Illuminate | CollectLosers | PayArea | PayWinners
-    | Report | AbandonRound | AmendResult | CorrectBet | MakeRuling
+    | Report | AbandonRound | ResumeRound | AmendResult | CorrectBet | MakeRuling
     | FailCheck | RegisterPiece | OmitEquipment | ReplacePiece | ReleasePiece
     | InstallDice | InspectDice | RemoveDice | DestroyDice | StartTest | EnterTrial | EndTest
 )  # fmt: skip

@@ -13,9 +13,9 @@ from threedice.errors import InvariantBroken
 from threedice.table import betting, chips, irregularities, procedure, settlement  # noqa: F401
 from threedice.table.chip_counts import racks  # noqa: F401
 from threedice.table.chip_counts.moves import plan_chips
-from threedice.table.commands import ReleaseTable, RoundBound
+from threedice.table.commands import BetCommand, ReleaseTable, RoundCommand
 from threedice.table.equipment import checks, dice_sets, register, trials  # noqa: F401
-from threedice.table.rules import HANDLERS, refuse, require_ages
+from threedice.table.rules import HANDLERS, refuse, require_ages, require_round_goes_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,15 +44,17 @@ def decide(
     if command.facts.between_rounds and state.round:
         procedure = game.facts.procedure
         raise refuse("table/round-open", procedure, unit=procedure.unit)
-    if isinstance(command, RoundBound):
-        _require_round(game, state, command)
+    if isinstance(command, BetCommand):
+        _require_named_round(game, state, command)
+    if isinstance(command, RoundCommand):
+        require_round_goes_on(game, state)
     if ages is not None:
         require_ages(game, command, ages)
     decided = HANDLERS[type(command)](game, state, command)
     return tuple(decided if state.holders is None else plan_chips(game, state, command, decided))
 
 
-def _require_round(game: Game, state: TableState, command: RoundBound) -> None:
+def _require_named_round(game: Game, state: TableState, command: BetCommand) -> None:
     """Refuse a command that names another round than the one being played."""
     current = state.round.number if state.round else 0
     if command.round is not UNSET and command.round != current:

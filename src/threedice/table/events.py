@@ -449,6 +449,27 @@ class ShooterLost(ChipEvent, frozen=True, kw_only=True, tag="ShooterLost"):
     stake: int
 
 
+class RoundStopped(PublicEvent, frozen=True, kw_only=True, tag="RoundStopped"):
+    """One person reported that the round is void, although its dice lie open or are known.
+
+    Its bets lie as they are until a second person approves, or lets the round go on.
+    """
+
+    round: int
+    cause: IrregularityName
+    by: Actor
+
+
+class RoundResumed(TableEvent, frozen=True, kw_only=True, tag="RoundResumed"):
+    """A second person let a stopped round go on."""
+
+    audience = Audience(hidden={"reason": ""})
+    round: int
+    cause: IrregularityName
+    reason: str
+    by: Actor
+
+
 class RoundVoided(ChipEvent, frozen=True, kw_only=True, tag="RoundVoided"):
     """A round was voided; its bets are returned, or stand for the next round.
 
@@ -602,8 +623,10 @@ class PieceFailed(EquipmentEvent, frozen=True, kw_only=True, tag="PieceFailed"):
     """A piece was reported as faulty.
 
     `skipped` lists the steps that the round in play cannot take without it, and leaves out.
+    Everybody sees them, because they are part of the round; players do not see the piece.
     """
 
+    audience = Audience(hidden={"piece": ""})
     piece: str
     cause: IrregularityName
     skipped: list[StepName] = []
@@ -710,6 +733,7 @@ AnyEvent = (
     | DiceOffered | DiceChosen | DiceTumbled | ResultCalled | KeyPressed | ResultEntered
     | ResultAmended | AreasLit | BetsApportioned | LosersCollected | AreaPaid | WinnersPaid
     | ShooterAdvanced | ShooterWon | ShooterLost | ShooterRestored | RoundVoided | RoundsReversed
+    | RoundStopped | RoundResumed
     | ThrowRepeated | RoundContinued | IrregularityNoted | BetCorrected | RulingMade
     | PieceRegistered | EquipmentOmitted | PieceReplaced | PieceFailed | PieceReleased | CheckFailed
     | DiceInstalled | DiceInspected | DiceRemoved | DiceDestroyed

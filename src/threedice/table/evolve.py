@@ -21,6 +21,7 @@ from threedice.table.state import (
     Bet,
     Placement,
     Round,
+    RoundStop,
     SettledRound,
     Shooter,
     TableSeat,
@@ -173,6 +174,10 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             state.current.shooter, state.shooter = state.shooter, None
         case events.ShooterRestored():
             _restore_shooter(state, event)
+        case events.RoundStopped():
+            state.current.stopped = RoundStop(event.cause, event.by)
+        case events.RoundResumed():
+            state.current.stopped = None
         case events.RoundVoided():
             _void(state, event)
         case events.RoundsReversed():
@@ -458,7 +463,7 @@ def _repeat_throw(state: TableState, event: events.ThrowRepeated) -> None:
     current = state.current
     current.done -= _STEPS_FROM_THROW.difference(current.skipped)
     current.known, current.keys, current.called, current.result = [], [], None, None
-    current.nets, current.shooter = {}, None
+    current.nets, current.shooter, current.stopped = {}, None, None
     _put_back(state, event.restored)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from threedice.facts import STAFF
 from threedice.table import commands, events
@@ -16,8 +16,10 @@ from threedice.table.rules import (
     require_approval,
     require_irregularity,
     require_role,
+    require_round,
     resolve_known_dice,
     roles_with_stand_ins,
+    step_that_shows_dice,
 )
 from threedice.table.voids import (
     collected_stakes,
@@ -26,14 +28,16 @@ from threedice.table.voids import (
     restore_shooter,
     reverse_rounds,
     shooter_before,
+    stop_round,
     void_by_rule,
+    void_or_stop,
     void_round,
 )
 
 if TYPE_CHECKING:
     from threedice.errors import Refusal
     from threedice.rulebook import Game
-    from threedice.rulebook.conduct import Irregularity, IrregularityName
+    from threedice.rulebook.conduct import Irregularity, IrregularityName, StepName
     from threedice.table.commands import Actor
     from threedice.table.events import AnyEvent
     from threedice.table.state import TableState
@@ -104,14 +108,22 @@ def _void(
 
     Payments and collected bets are put back, on the layout if the bets of the current round stand.
     A throw of which winners have been paid is void: their bets cannot be thrown for again.
-    A second person must approve if the dice of a round are established.
+    A second person must approve once the dice can be seen, and for a throw to be repeated once they
+    are established: until then its bets lie as before. Without one the current round only stops.
     """
     rounds = _rounds_concerned(game, state, command, rule)
     cause, by, current = command.irregularity, command.by, state.round
     settled = [number for number in rounds if current is None or number != current.number]
-    is_known = settled or rule.consequence == "void-affected-rounds" or state.current.is_established
-    second = require_approval(game, by, command.approved_by, rule) if is_known else None
-    if rule.consequence == "throw-again" and not settled and not state.current.paid:
+    is_repeated = rule.consequence == "throw-again" and not settled and not state.current.paid
+    seen = not settled and _are_dice_seen(game, state, cause)
+    if is_repeated:
+        needs_second = state.current.is_established or state.current.stopped is not None
+    else:
+        needs_second = seen or bool(settled) or rule.consequence == "void-affected-rounds"
+    if needs_second and seen and command.approved_by is None:
+        return stop_round(game, state, cause, by)
+    second = require_approval(game, by, command.approved_by, rule) if needs_second else None
+    if is_repeated:
         return _repeat_throw(game, state, command, second)
     voided: list[AnyEvent] = []
     if _dice_go_back(state, settled):
@@ -127,6 +139,19 @@ def _void(
     put_back = [stake for event in voids for stake in event.restored or ()]
     reversal = reverse_rounds(game, state, undone, cause, by, second, returned, put_back)
     return [*voided, *reversal]
+
+
+def _are_dice_seen(game: Game, state: TableState, cause: IrregularityName) -> bool:
+    """Return whether the dice of the round can be seen, or the cause is that they were shown."""
+    shows = _CAUSES_BY_STEP.get(cause) == step_that_shows_dice(game)
+    return shows or are_dice_visible(game, state.current)
+
+
+_CAUSES_BY_STEP: Final[dict[IrregularityName, StepName]] = {
+    "exposed-before-close": "uncover",
+    "tumbled-before-close": "tumble",
+}
+"""The irregularities that consist of a step taken too early, which may have shown the dice."""
 
 
 def _rounds_concerned(
@@ -190,7 +215,7 @@ def _interrupt(
     A called or entered result always continues the round, whatever the report says and even
     without bets: software must not void dice that lie on the table.
     """
-    current = state.round
+    current, second = state.round, command.approved_by
     if current is None:
         raise _not_now(command, rule)
     established = current.called or current.result  # the call first: an entry may be wrong
@@ -200,7 +225,9 @@ def _interrupt(
     if known and "close-betting" not in current.done:
         if "exposed-before-close" not in game.facts.irregularities:
             raise _not_now(command, rule)
-        return void_by_rule(game, state, "exposed-before-close", command.by)
+        return void_or_stop(
+            game, state, "exposed-before-close", command.by, second, are_dice_seen=True
+        )
     if not known and rule.covered_dice_stand and _is_under_cover(game, state):
         return [events.RoundContinued(known=[], won=[], lost=[])]
     conclusive = game.conclusive(known)
@@ -208,7 +235,10 @@ def _interrupt(
     if rule.available == "placed":
         decided &= {spot.partition("@")[0] for spot in state.current.bets}
     if not decided and not established:
-        return void_by_rule(game, state, command.irregularity, command.by)
+        seen = bool(known) or are_dice_visible(game, current)
+        return void_or_stop(
+            game, state, command.irregularity, command.by, second, are_dice_seen=seen
+        )
     in_order = [box for box in game.boxes if box in decided]
     return [
         events.RoundContinued(
@@ -235,14 +265,33 @@ def abandon_round(game: Game, state: TableState, command: commands.AbandonRound)
     rule = game.facts.irregularities.get("interruption")
     grounds = rule or game.facts.procedure.void
     require_role(command.by, command.facts.roles, grounds)
-    if state.round is None or state.round.is_established:
+    current = require_round(game, state, grounds)
+    if current.is_established:
         raise refuse("irregularity/not-now", grounds, irregularity="interruption")
     if not command.reason.strip():
         raise refuse("reason/missing", grounds)
     second = optional_second_person(game, command, grounds)
-    if are_dice_visible(game, state.round):
+    if are_dice_visible(game, current):
         second = require_approval(game, command.by, second, grounds)
     return void_lost_round(game, state, command.reason, command.by, second)
+
+
+@handles(commands.ResumeRound)
+def resume_round(game: Game, state: TableState, command: commands.ResumeRound) -> list[AnyEvent]:
+    """Let a stopped round go on, by the decision of another person than the one who stopped it."""
+    current = require_round(game, state)
+    stopped = current.stopped
+    if stopped is None:
+        raise refuse("round/not-stopped", unit=game.facts.procedure.unit)
+    rule = game.facts.irregularities.get(stopped.cause)
+    second = require_approval(game, stopped.by, command.by, rule)
+    if not command.reason.strip():
+        raise refuse("reason/missing", rule)
+    return [
+        events.RoundResumed(
+            round=current.number, cause=stopped.cause, reason=command.reason, by=second
+        )
+    ]
 
 
 def void_lost_round(

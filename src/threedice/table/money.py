@@ -26,6 +26,7 @@ _UnpostedEvent = (
     | events.TableReleased | events.ChipsChanged | events.ColourTaken | events.ColouredUp
     | events.ChipsMoved | events.ChipsPutBack | events.DiceOffered | events.DiceChosen
     | events.ResultAmended | events.ShooterAdvanced | events.RoundContinued
+    | events.RoundStopped | events.RoundResumed
     | events.EquipmentEvent
     | events.IrregularityNoted
 )  # fmt: skip

@@ -39,8 +39,9 @@ from threedice.table.rules import (
     require_step_role,
     roles_with_stand_ins,
     skipped_steps,
+    step_that_shows_dice,
 )
-from threedice.table.voids import void_by_rule, void_round
+from threedice.table.voids import void_or_stop, void_round
 
 if TYPE_CHECKING:
     from threedice.rulebook import Game
@@ -198,7 +199,10 @@ def close_betting(game: Game, state: TableState, command: commands.CloseBetting)
 
 @handles(commands.Tumble)
 def tumble(game: Game, state: TableState, command: commands.Tumble) -> list[AnyEvent]:
-    """Tumble the dice; too few tumbles void the round, as may tumbling before the close."""
+    """Tumble the dice; too few tumbles void the round, as may tumbling before the close.
+
+    Where the tumble shows the dice, they stop it instead.
+    """
     if command.times < 1:
         raise refuse("dice/count", game.facts.procedure.steps.get("tumble"))
     early = _void_if_early(game, state, "tumbled-before-close", command)
@@ -206,9 +210,12 @@ def tumble(game: Game, state: TableState, command: commands.Tumble) -> list[AnyE
         return early
     step = require_step(game, state, command)
     tumbled = events.DiceTumbled(times=command.times, by=command.by)
-    too_few = command.times < step.at_least
-    void = void_by_rule(game, state, "too-few-tumbles", command.by) if too_few else []
-    return [*start_round(game, state), tumbled, *void]
+    started = start_round(game, state)
+    if command.times >= step.at_least:
+        return [*started, tumbled]
+    seen = step_that_shows_dice(game) == command.step
+    void = void_or_stop(game, state, "too-few-tumbles", command.by, are_dice_seen=seen)
+    return [*started, tumbled, *void]
 
 
 def _void_if_early(
@@ -217,13 +224,17 @@ def _void_if_early(
     irregularity: IrregularityName,
     command: commands.Tumble | commands.Uncover,
 ) -> list[AnyEvent]:
-    """Return the voiding of a round by a step taken too early, where the rulebook has that rule."""
+    """Return the voiding of a round by a step taken too early, where the rulebook has that rule.
+
+    A step that shows the dice stops the round instead.
+    """
     rule = game.facts.irregularities.get(irregularity)
     current = state.round
     if rule is None or current is None or "close-betting" in current.done:
         return []
     require_step_role(game, command.step, command.by)
-    return void_by_rule(game, state, irregularity, command.by)
+    seen = step_that_shows_dice(game) == command.step
+    return void_or_stop(game, state, irregularity, command.by, are_dice_seen=seen)
 
 
 @handles(commands.Throw)
@@ -246,7 +257,7 @@ def throw(game: Game, state: TableState, command: commands.Throw) -> list[AnyEve
 
 @handles(commands.Uncover)
 def uncover(game: Game, state: TableState, command: commands.Uncover) -> list[AnyEvent]:
-    """Lift the cover; exposing the dice before betting is closed may void the round."""
+    """Lift the cover; exposing the dice before betting is closed may stop the round."""
     if state.round and "tumble" in state.round.done:
         early = _void_if_early(game, state, "exposed-before-close", command)
         if early:

@@ -38,7 +38,12 @@ def announcement(game: Game, event: AnyEvent) -> str:
             return steps["open-betting"].announces
         case events.BettingClosed():
             return steps["close-betting"].announces
-        case events.RoundVoided() | events.RoundsReversed() | events.ThrowRepeated():
+        case (
+            events.RoundStopped()
+            | events.RoundVoided()
+            | events.RoundsReversed()
+            | events.ThrowRepeated()
+        ):
             rule = irregularities.get(cast("IrregularityName", event.cause))
             return rule.announces if rule else ""
         case _:
@@ -158,6 +163,11 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
         case events.ShooterRestored():
             bet = f"{event.player}'s {fmt(event.stake)} on the shooter's bet"
             return f"  {bet} lies as before {unit} {event.round}."
+        case events.RoundStopped():
+            announced, number = _quoted_announcement(game, event), event.round
+            return f"  {announced}{unit.capitalize()} {number} is stopped ({event.cause})."
+        case events.RoundResumed():
+            return f"  The {event.by.role} lets the {unit} go on: {event.reason}."
         case events.RoundVoided():
             put_back = f", put back: {_stakes(event.restored, fmt)}" if event.restored else ""
             bets = (

@@ -310,12 +310,33 @@ def skipped_steps(game: Game, state: TableState) -> list[StepName]:
 def are_dice_visible(game: Game, current: Round) -> bool:
     """Return whether betting has closed and the dice lie open, or any is called or known.
 
-    They lie open once they are uncovered or thrown, or tumbled in a game without a cover.
+    A stopped round counts as one whose dice lie open, as they did when it was stopped.
     """
+    is_known = bool(current.called or current.known or current.stopped)
+    return is_known or {"close-betting", step_that_shows_dice(game)} <= current.done
+
+
+def step_that_shows_dice(game: Game) -> StepName:
+    """Return the step after which the dice lie open: the tumble in a game without a cover."""
     order = game.facts.procedure.order
-    opens = next((step for step in ("uncover", "throw") if step in order), "tumble")
-    is_known = bool(current.called or current.known)
-    return is_known or {"close-betting", opens} <= current.done
+    opening: tuple[StepName, ...] = ("uncover", "throw")
+    return next((step for step in opening if step in order), "tumble")
+
+
+def require_round(game: Game, state: TableState, *grounds: Grounds) -> Round:
+    """Return the round being played, refusing a command between rounds."""
+    if state.round is None:
+        raise refuse("round/none", *grounds, unit=game.facts.procedure.unit)
+    return state.round
+
+
+def require_round_goes_on(game: Game, state: TableState) -> None:
+    """Refuse a command that takes a stopped round on or changes its bets."""
+    stopped = state.round.stopped if state.round else None
+    if stopped:
+        rule = game.facts.irregularities.get(stopped.cause)
+        unit = game.facts.procedure.unit
+        raise refuse("round/stopped", rule, unit=unit, cause=stopped.cause)
 
 
 def is_in_series(state: TableState) -> bool:
@@ -448,6 +469,9 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "irregularity/not-now": "{irregularity} cannot be reported now",
     "irregularity/dice": "{known} cannot be the known dice of this round; dice are known once they "
     "were tumbled or thrown, and stay known",
+    "round/none": "no {unit} is being played",
+    "round/stopped": "the {unit} is stopped by {cause}; a second person voids it or lets it go on",
+    "round/not-stopped": "the {unit} is not stopped",
     "round/unknown": "there is no settled {unit} {round}",
     "round/no-bet": "{player} had no bet in {unit} {round}",
     "round/reversed": "{unit} {round} has been reversed already",

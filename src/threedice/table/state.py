@@ -14,7 +14,7 @@ import msgspec
 from threedice.errors import InvariantBroken
 from threedice.rulebook.conduct import IrregularityName, StepName
 from threedice.table.chip_counts.counts import ChipCounts
-from threedice.table.commands import Die
+from threedice.table.commands import Actor, Die
 from threedice.table.events import TestedDisplay
 from threedice.table.limits import LimitMode, PlayerId, Spot, TableLimits
 
@@ -59,6 +59,13 @@ Bets = dict[str, dict[str, Bet]]
 """Bets by spot and player."""
 
 
+class RoundStop(msgspec.Struct, frozen=True):
+    """A report by one person that the round is void, on which a second person decides."""
+
+    cause: IrregularityName
+    by: Actor
+
+
 @dataclass(slots=True)
 class Round:
     """A round from its first step to its settlement."""
@@ -81,6 +88,7 @@ class Round:
     """The spots whose winners have been paid before the others; their bets are gone."""
     unnamed: list[IrregularityName] = field(default_factory=list)
     """The irregularities of this round of which a report named no piece of equipment."""
+    stopped: RoundStop | None = None
 
     @property
     def is_confirmed(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from threedice.table import events
-from threedice.table.rules import refuse
+from threedice.table.rules import refuse, require_approval
 from threedice.table.settlement import (
     find_shooter_bet,
     require_float,
@@ -49,6 +49,37 @@ def void_by_rule(
     if state.round and state.round.paid:
         bets = "returned"
     return void_round(game, state, cause or irregularity, bets, by, approved_by)
+
+
+def void_or_stop(
+    game: Game,
+    state: TableState,
+    irregularity: IrregularityName,
+    by: Actor,
+    second: Actor | None = None,
+    *,
+    are_dice_seen: bool,
+) -> list[AnyEvent]:
+    """Return the voiding of the round for an irregularity, or its stop while one person reports it.
+
+    Once the dice can be seen, everybody knows who gains from a void round.
+    """
+    if not are_dice_seen:
+        return void_by_rule(game, state, irregularity, by)
+    if second is None:
+        return stop_round(game, state, irregularity, by)
+    second = require_approval(game, by, second, game.facts.irregularities.get(irregularity))
+    return void_by_rule(game, state, irregularity, by, second)
+
+
+def stop_round(
+    game: Game, state: TableState, irregularity: IrregularityName, by: Actor
+) -> list[AnyEvent]:
+    """Return the stop of the round until a second person decides, refusing a second stop."""
+    current = state.current
+    if current.stopped:
+        require_approval(game, by, None, game.facts.irregularities.get(irregularity))
+    return [events.RoundStopped(round=current.number, cause=irregularity, by=by)]
 
 
 def is_being_settled(state: TableState) -> bool:

@@ -65,6 +65,8 @@ export class Desk {
   private sheetAt = -1;
   private loading = false;
   private noticed = 0;
+  /** The cause for which the round was stopped and announced, so that its void is not announced again. */
+  private announced = "";
   private queue: Promise<unknown> = Promise.resolve();
   private requestsLoaded: Promise<void> = Promise.resolve();
   private stopped = false;
@@ -218,11 +220,15 @@ export class Desk {
 
   /**
    * Keep events that the dealer must read: void rounds and throws, reversals, and call bets to place. Speak the
-   * announcement of a void that a second person has approved for the user.
+   * announcement of a round that the user has stopped, or of a void that a second person has approved for them.
    */
   private notice(event: Event, view: TableView): void {
-    if ((event.type === "RoundVoided" || event.type === "ThrowRepeated") && event.approved_by)
-      if (event.by?.id === session.who?.account) this.say(this.game?.conduct.irregularities[event.cause]?.announces);
+    const voids = event.type === "RoundVoided" || event.type === "ThrowRepeated";
+    const announces = event.type === "RoundStopped" || (voids && !!event.approved_by && this.announced !== event.cause);
+    if (announces && event.by?.id === session.who?.account)
+      this.say(this.game?.conduct.irregularities[event.cause]?.announces);
+    if (event.type === "RoundStopped") this.announced = event.cause;
+    else if (voids || event.type === "RoundResumed") this.announced = "";
     const kept =
       event.type === "RoundVoided" ||
       event.type === "ThrowRepeated" ||

@@ -109,6 +109,16 @@ export function waitsForShooter(game: GameView, view: TableView, name: StepName)
   return !by.includes("dealer") || (view.shooter !== null && !view.shooter.absent);
 }
 
+/** Whether betting has closed and the dice lie open, or any is called or known; a stopped round counts as one. */
+export function areDiceSeen(game: GameView, view: TableView): boolean {
+  const { order } = game.conduct.procedure;
+  const shows = order.find((each) => each === "uncover" || each === "throw") ?? "tumble";
+  const { round } = view;
+  if (!round) return false;
+  const isKnown = !!round.called || round.known.length > 0 || !!round.stopped;
+  return isKnown || (round.done.includes("close-betting") && round.done.includes(shows));
+}
+
 /** Whether bets may be placed, changed and withdrawn. */
 export function betting(view: TableView): boolean {
   const done = view.round?.done ?? [];

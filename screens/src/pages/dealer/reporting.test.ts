@@ -1,13 +1,21 @@
 import { expect, test } from "vitest";
 
-import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
-import { choosesRounds, concerned, inTime, onlyLocks, seconds, waitsForVoid } from "./reporting.ts";
+import type { GameView, Irregularity, TableView } from "../../api/schema.d.ts";
+import { choosesRounds, concerned, inTime, onlyLocks, seconds, stops } from "./reporting.ts";
 
 const rule = (changes: Partial<Irregularity>) =>
   ({ consequence: "void-round", clause: "5.5", caused_by: "tumble", ...changes }) as Irregularity;
 
+const withSteps = (...order: string[]) => ({ conduct: { procedure: { order } } }) as unknown as GameView;
+const game = withSteps("open-betting", "close-betting", "tumble", "uncover", "call-result");
+const thrown = withSteps("open-betting", "close-betting", "throw", "call-result");
+
 const view = (done: string[] | null, last = 1, called: number[] | null = null): TableView =>
-  ({ rounds: 2, last_settled: last, round: done && { number: 2, done, called, known: [] } }) as unknown as TableView;
+  ({
+    rounds: 2,
+    last_settled: last,
+    round: done && { number: 2, done, called, known: [], stopped: null },
+  }) as unknown as TableView;
 
 test("a report before the dice are tumbled concerns the last settled round", () => {
   expect(concerned(rule({}), view(["open-betting"]))).toEqual([1]);
@@ -16,9 +24,9 @@ test("a report before the dice are tumbled concerns the last settled round", () 
 });
 
 test("a report after the call or the last payment needs a supervisor", () => {
-  expect(seconds(rule({}), view(["tumble"], 0), [2])).toEqual([]);
-  expect(seconds(rule({}), view(["tumble", "call-result"], 0, [1, 2, 3]), [2])).toContain("supervisor");
-  expect(seconds(rule({}), view(null), [1])).toContain("supervisor");
+  expect(seconds(game, rule({}), view(["tumble"], 0), [2])).toEqual([]);
+  expect(seconds(game, rule({}), view(["tumble", "call-result"], 0, [1, 2, 3]), [2])).toContain("supervisor");
+  expect(seconds(game, rule({}), view(null), [1])).toContain("supervisor");
 });
 
 test("an interruption concerns a round that is being played", () => {
@@ -56,21 +64,38 @@ test("equipment that fails between rounds locks the table, and voids a round onl
   expect(concerned(fault, view(["tumble"]))).toEqual([2]);
   expect(inTime(fault, view(null), [])).toBe(true);
   expect(inTime(fault, view(["tumble"]), [])).toBe(false);
-  expect(seconds(fault, view(null), [])).toEqual([]);
-  expect(seconds(fault, view(null), [1])).toContain("supervisor");
+  expect(seconds(game, fault, view(null), [])).toEqual([]);
+  expect(seconds(game, fault, view(null), [1])).toContain("supervisor");
   const untilNext = rule({ locks_table: true, found_until: "next-round" });
   expect(choosesRounds(untilNext)).toBe(true);
   expect([inTime(untilNext, view(null), [1]), inTime(untilNext, view(null, 2), [1])]).toEqual([true, false]);
 });
 
 test.each([
-  ["last-payment", [2], true],
-  ["last-payment", [1], false],
-  ["next-round", [2], false],
-] as const)("payment waits for a request by a cause found until %s in round %j: %s", (found_until, rounds, waits) => {
-  const irregularities = { "dice-not-flat": rule({ found_until }) };
-  const game = { conduct: { irregularities } } as unknown as GameView;
-  const command = { type: "Report", irregularity: "dice-not-flat", rounds };
-  const requests = [{ command: { type: "SetLimits" } }, { command }] as unknown as RequestView[];
-  expect(waitsForVoid(game, view(["collect-losers"]), requests)).toBe(waits);
+  ["covered dice", ["close-betting", "tumble"], {}, []],
+  ["open dice", ["close-betting", "tumble", "uncover"], {}, ["supervisor"]],
+  ["known dice", ["tumble"], { known: [6] }, ["supervisor"]],
+  ["a stopped round", ["tumble"], { stopped: { cause: "interruption" } }, ["supervisor"]],
+])("a report on %s needs these roles", (_, done, changes, roles) => {
+  const seen = view(done, 0);
+  Object.assign(seen.round!, changes);
+  expect(seconds(game, rule({}), seen, [2]).slice(0, 1)).toEqual(roles);
+});
+
+test("a throw is repeated by one person until it is called", () => {
+  const again = rule({ consequence: "throw-again", caused_by: "throw" });
+  const done = ["close-betting", "throw"];
+  expect(seconds(thrown, again, view(done, 0), [2])).toEqual([]);
+  expect(seconds(thrown, again, view(done, 0, [1, 2, 3]), [2])).toContain("supervisor");
+});
+
+test("one person's report stops the round in play, not a settled one nor one that is stopped", () => {
+  const open = view(["close-betting", "tumble", "uncover"], 1);
+  expect([stops(["supervisor"], open, [2]), stops(["supervisor"], open, [1]), stops([], open, [2])]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  open.round!.stopped = { cause: "dice-not-flat", by: { id: "d", role: "dealer" } };
+  expect(stops(["supervisor"], open, [2])).toBe(false);
 });

@@ -1,8 +1,8 @@
 // Determine who may report an irregularity, who must approve it, and whether it names a player.
 
-import type { GameView, Irregularity, RequestView, TableView } from "../../api/schema.d.ts";
+import type { GameView, Irregularity, TableView } from "../../api/schema.d.ts";
 import { SUPERVISORS } from "../../lib/roles.ts";
-import { ROUND_STAFF, STAFF, withStandIns } from "./procedure.ts";
+import { areDiceSeen, ROUND_STAFF, STAFF, withStandIns } from "./procedure.ts";
 import type { Roles } from "./procedure.ts";
 
 /** Return the roles that may report: those in the rulebook, or all staff if it names none. */
@@ -59,25 +59,22 @@ function mayBeVoid(rule: Irregularity, view: TableView, round: number): boolean 
   return rule.found_until === "next-throw" || (rule.found_until === "next-round" && !view.round);
 }
 
-/** Whether a pending request voids the current round, and comes too late once its winners are paid. */
-export function waitsForVoid(game: GameView, view: TableView, requests: readonly RequestView[]): boolean {
-  return requests.some(({ command }) => {
-    const { type, irregularity, rounds } = command as { type?: string; irregularity?: string; rounds?: number[] };
-    const rule = type === "Report" ? game.conduct.irregularities[irregularity ?? ""] : undefined;
-    const inQuestion = rule && view.round && (rounds ?? []).includes(view.round.number);
-    return inQuestion && rule.consequence === "void-round" && (rule.found_until ?? "last-payment") === "last-payment";
-  });
+/**
+ * Return the roles that must approve, if a second person must: once the dice can be seen, or for a throw to be
+ * repeated, once they are called or confirmed.
+ */
+export function seconds(game: GameView, rule: Irregularity, view: TableView, rounds: readonly number[]): Roles {
+  if (rule.consequence === "void-affected-rounds") return SUPERVISORS;
+  const { round } = view;
+  const isEstablished = !!round && (!!round.called || round.known.length === 3 || !!round.stopped);
+  const needed = rule.consequence === "throw-again" ? isEstablished : areDiceSeen(game, view);
+  const alone = round && !needed ? round.number : 0;
+  return rounds.some((each) => each !== alone) ? SUPERVISORS : [];
 }
 
-/**
- * Return the roles that must approve, if a second person must: a called, confirmed or paid result needs a
- * supervisor to reverse it.
- */
-export function seconds(rule: Irregularity, view: TableView, rounds: readonly number[]): Roles {
-  if (rule.consequence === "void-affected-rounds") return SUPERVISORS;
-  const undecided = view.round && !view.round.called && view.round.known.length < 3 ? view.round.number : 0;
-  return rounds.some((each) => each !== undecided) ? SUPERVISORS : [];
-}
+/** Whether a report by one person stops the round, until a second person approves. */
+export const stops = (second: Roles, view: TableView, rounds: readonly number[]): boolean =>
+  second.length > 0 && !!view.round && !view.round.stopped && rounds.every((each) => each === view.round?.number);
 
 /** Whether a report may name a player: if it concerns a bet or the player. */
 export const concernsPlayer = (name: string): boolean =>

@@ -4,7 +4,7 @@ import { isUnattended, phaseOf } from "../../table/phase.ts";
 import type { TableView } from "../../api/schema.d.ts";
 
 export type Why =
-  "watching" | "away" | "suspended" | "table-closed" | "interrupted" | "unattended" | "not-open" | "shut";
+  "watching" | "away" | "suspended" | "table-closed" | "interrupted" | "unattended" | "stopped" | "not-open" | "shut";
 
 export interface Seen {
   readonly plays: boolean;
@@ -20,6 +20,7 @@ export function whyBlocked({ plays, connected, suspended, view }: Seen, now: num
   const phase = phaseOf(view);
   if (phase === "closed") return "table-closed";
   if (phase === "interrupted") return "interrupted";
+  if (view.round?.stopped) return "stopped";
   if (phase === "closing" || phase === "settling") return "shut";
   return isUnattended(!!view.dealt_by_house, phase, view.betting_since, now) ? "unattended" : "not-open";
 }

@@ -74,6 +74,20 @@ class BetExplanation(msgspec.Struct, frozen=True):
     steps: list[ExplanationLine]
 
 
+class VoidCount(msgspec.Struct, frozen=True):
+    """The number of rounds that a person voided for a cause; `approved_by` is empty if alone.
+
+    The names are sign-in names, empty for the house and for people who are no longer known.
+    """
+
+    by: str
+    name: str
+    approved_by: str
+    approver: str
+    cause: str
+    count: int
+
+
 class ShiftReportView(msgspec.Struct, frozen=True):
     """A table's figures over a period; `win` is the house's, `theoretical_win` a fraction.
 
@@ -81,7 +95,8 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     1.96 standard deviations (`sd`, the square root of `variance`). `drop` includes money from
     accounts; `expected_drop` is the cash that the drop box should hold since the table opened.
     `counted` are the periods between counts of the rack that ended in this period, each with its
-    win by count and by log; a table that deals in amounts has none.
+    win by count and by log; a table that deals in amounts has none. `voided` are the void rounds by
+    the people who voided them, the most frequent first.
     """
 
     since: int
@@ -102,6 +117,7 @@ class ShiftReportView(msgspec.Struct, frozen=True):
     hold_percent: float | None
     expected_drop: int
     counted: list[CountPeriodView]
+    voided: list[VoidCount]
 
 
 @get("/api/tables/{table:str}/rounds/{round:str}", name="tell-round")
@@ -184,11 +200,23 @@ async def report_shift(
     counts = await context.history.run(
         caller.account.id, read_count_report, context, statements, table
     )
+    names = {each.id: each.name for each in context.identity.accounts.all()}
     low, high = report.band
     return build_view(
         ShiftReportView,
         report,
         counted=[each for each in counts.periods if since <= each.end < until],
+        voided=[
+            VoidCount(
+                each.by,
+                names.get(each.by, ""),
+                each.approved_by,
+                names.get(each.approved_by, ""),
+                each.cause,
+                count,
+            )
+            for each, count in report.voided.most_common()
+        ],
         since=since,
         until=until,
         theoretical_win=str(report.theoretical_win),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from threedice.dice import ROLLS
 from threedice.house.stream_state import table_stream
@@ -24,13 +25,22 @@ BAND_DEVIATIONS = 1.96
 """Standard deviations to either side that contain 95 % of a normal distribution."""
 
 
+class VoidedBy(NamedTuple):
+    """The people who voided rounds, by their ids, and the cause; one person has no approver."""
+
+    by: str
+    approved_by: str
+    cause: str
+
+
 @dataclass(slots=True)
 class ShiftFigures:
     """A table's figures over a period; `win` is the house's.
 
     `drop` is everything changed into chips, from cash and from accounts, because both are staked
     alike and `hold` is the win as a share of it. (The drop of a table's state is the cash in its
-    drop box only.)
+    drop box only.) `voided` counts the void rounds by people and cause: a count of tumbles that is
+    keyed after the dice were seen cannot be told from an honest one, but a habit can be seen.
     """
 
     fills: int = 0
@@ -43,6 +53,7 @@ class ShiftFigures:
     win: int = 0
     theoretical_win: Fraction = field(default_factory=Fraction)
     variance: Fraction = field(default_factory=Fraction)
+    voided: Counter[VoidedBy] = field(default_factory=Counter)
 
     @property
     def sd(self) -> float:
@@ -107,6 +118,7 @@ def _add_movement(figures: ShiftFigures, row: StatementRow) -> None:
     match row.what:
         case "void":
             figures.void += 1
+            figures.voided[VoidedBy(row.by, row.approved_by, row.note)] += 1
         case "corrected" | "ruling":
             figures.win += row.amount
         case "fill":

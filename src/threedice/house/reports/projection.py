@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from threedice.account.events import Deposited, ReceivedFromTable, SentToTable, Withdrawn
 from threedice.house.codec import tag_of
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from threedice.rulebook import Game
 
 
-VIEW: Final = "house-3"
+VIEW: Final = "house-4"
 """The view of all rows; `StatementRow.what` distinguishes them. A change of the rows' form changes
 the name, so that rows of the older form are neither read nor compared, and the log is projected
 again."""
 
-FORMER_VIEWS: Final = ("house", "house-2")
-"""Names of the view in earlier forms: rows without a variance, and rows without debts."""
+FORMER_VIEWS: Final = ("house", "house-2", "house-3")
+"""Names of the view in earlier forms: rows without a variance, without debts, and without the
+people of a void round."""
 
 _ZERO: Final = Fraction(0)
 
@@ -56,7 +58,8 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
     player's statement sum to their money with the house and their chips at the tables, bets
     included, less their debts: a debt counts when it arises, so paying it from chips changes
     nothing. `debt` is the change of the debt, which `amount` includes. `theory` (the theoretical
-    win) and `variance` are fractions: numerator and denominator.
+    win) and `variance` are fractions: numerator and denominator. `by` and `approved_by` are the
+    people who voided a round, in the row of its table.
     """
 
     what: str
@@ -68,6 +71,8 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True):
     theory: tuple[int, int] = (0, 1)
     variance: tuple[int, int] = (0, 1)
     debt: int = 0
+    by: str = ""
+    approved_by: str = ""
 
 
 class StatementProjector:
@@ -133,7 +138,8 @@ class StatementProjector:
                 yield from self._restored_rows(postings, event.cause)
             case events.RoundVoided():
                 row = StatementRow("void", event.round, note=event.cause)
-                yield self.stream, row
+                second = event.approved_by.id if event.approved_by else ""
+                yield self.stream, replace(row, by=event.by.id, approved_by=second)
                 yield from self._restored_rows(postings, event.cause)
                 returned = (each.player for each in postings if each.source == "layout")
                 for player in dict.fromkeys(returned):
