@@ -97,7 +97,8 @@ def _check_depth(text: str, file: Path | str) -> None:
             case "unclosed":
                 return
         if max(brackets, parts) > MAX_DEPTH:
-            raise _too_deep(file, f"line {text.count(chr(10), 0, token.start()) + 1}")
+            line = text.count("\n", 0, token.start()) + 1
+            raise _too_deep(file, f"line {line}")
 
 
 def _too_deep(file: Path | str, where: str) -> InvalidToml:

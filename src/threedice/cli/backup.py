@@ -188,8 +188,9 @@ def _require_private(file: Path) -> None:
 
 def _house_name(house_file: bytes | None) -> str:
     """Return the name of the house, or an empty text if its file does not give it."""
+    text = (house_file or b"").decode("utf-8-sig")
     try:
-        return str(parse_toml((house_file or b"").decode(), "the house file").get("name", ""))
+        return str(parse_toml(text, "the house file").get("name", ""))
     except InvalidToml:
         return ""
 
