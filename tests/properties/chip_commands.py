@@ -160,5 +160,5 @@ class ChipCommands(LikelyCommands):
         player, dealer = self.player(), self.actor("dealer")
         if self.random.random() < 0.3:
             return commands.ColourUp(by=dealer, player=player)
-        colour = self.random.choice(list(COLOURS))
+        colour = self.random.choice([*COLOURS] * 5 + ["5e2"])
         return commands.TakeColour(by=dealer, player=player, colour=colour, value=5)

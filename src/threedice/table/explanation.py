@@ -168,6 +168,8 @@ class _Explanation:
             case events.BetRejected(player=self.player, spot=self.spot):
                 clauses = _limit_clauses(game, event.limit)
                 self._add_stake(-event.amount, f"rejected-{event.limit}", clauses)
+                if event.waits:
+                    self.staked.append(ExplanationLine("excess-waits", {"amount": event.amount}))
             case events.LineJudged(player=self.player, spot=self.spot):
                 clauses = _cause_clauses(game, "bet-on-line")
                 if event.accepted:

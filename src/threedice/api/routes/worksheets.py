@@ -17,7 +17,7 @@ from threedice.api.routes.history import resolve_player
 from threedice.api.routes.tables import load_table, require_audience, require_table_staff
 from threedice.table.chip_counts.moves import rack_payments
 from threedice.table.events import BetsApportioned, LosersCollected, ShooterLost
-from threedice.table.forecast import forecast_settlement, state_after
+from threedice.table.forecast import forecast_settlement
 from threedice.table.limits import (
     box_of,
     find_breaches,
@@ -227,10 +227,10 @@ def _propose_chips(game: Game, state: TableState, events: list[AnyEvent]) -> lis
     bets = [bet for each in events for bet in _winning_bets(game, each)]
     if state.holders is None:
         return bets
-    collected = (BetsApportioned, LosersCollected, ShooterLost)
-    after = state_after(state, [each for each in events if isinstance(each, collected)])
+    collected = [each for each in events if isinstance(each, LosersCollected | ShooterLost)]
     payouts = [(bet.spot, bet.player, bet.stake, bet.winnings) for bet in bets]
-    return [WinningBet(*payout, chips) for payout, chips in rack_payments(game, after, payouts)]
+    payments = rack_payments(game, state, collected, payouts)
+    return [WinningBet(*payout, chips) for payout, chips in payments]
 
 
 def _flags_in_working_order(game: Game, state: TableState) -> list[FlagView]:

@@ -93,8 +93,9 @@ def chip_values(state: TableState, player: PlayerId) -> ChipValues:
 def chip_balance(state: TableState, account: str) -> int | None:
     """Return what the chips of an account are worth; None if the table does not count them.
 
-    Chips in a player's colour are worth money only while they are out of the rack: the float owes
-    for those what the value chips taken in for them are worth.
+    Chips in a player's colour are worth money only while they are out of the rack: the house owes
+    for those what the value chips taken in for them are worth. At a table without an account for
+    that, the float owes it.
     """
     holders = state.holders
     if holders is None:
@@ -104,7 +105,10 @@ def chip_balance(state: TableState, account: str) -> int | None:
         case "stack":
             return value_of(holders.get(account, {}), chip_values(state, player))
         case "float":
-            return face_value(holders.get("float", {})) - owed_for_colours(state)
+            value = face_value(holders.get("float", {}))
+            return value if state.colours_owed is not None else value - owed_for_colours(state)
+        case "colours":
+            return 0 if state.colours_owed is None else -owed_for_colours(state)
         case "layout":
             return sum(
                 value_of(counts, chip_values(state, holder.split("/", 2)[2]))
