@@ -4490,7 +4490,9 @@ export interface components {
          * @description The chips of a table at a version, by denomination.
          *
          *         A table that deals in amounts has none. `value` is what the value chips of the rack are worth,
-         *         `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
+         *         `colours_owed` what the coloured chips in play are worth, and `float_amount` the balance of the
+         *         float, which owes for them at a table that an older version opened. `bets` are piles by spot and
+         *         player.
          *         `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
          *         log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
          *         counted at the last close. `planned` is how a table of the house file opens for the
@@ -4506,6 +4508,7 @@ export interface components {
             };
             value: number;
             float_amount: number;
+            colours_owed: number;
             colours: components["schemas"]["ColourView"][];
             stacks: {
                 [key: string]: {

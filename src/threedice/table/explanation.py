@@ -271,7 +271,7 @@ class _Explanation:
         lines = [ExplanationLine(code, facts)]
         shares = apportion_by_rule(rule, stakes, allowed, box.minimum, step) if rule else {}
         share = shares.get(self.player, plays)
-        if share != plays:
+        if share != plays:  # older versions raised what the rack could not return
             lines.append(ExplanationLine("return-raised", {"amount": stake - share}))
         played = {"plays": plays, "returned": stake - plays}
         return [*lines, ExplanationLine("plays", played, clauses)]

@@ -115,7 +115,8 @@ class StatementProjector:
             self._game_hash = event.game_hash
 
     def _rows(self, event: AnyStreamEvent) -> Iterator[tuple[str, StatementRow]]:
-        postings = postings_of(event)
+        # what the house owes for coloured chips is no player's gain, and no result
+        postings = [each for each in postings_of(event) if "colours" not in each[:2]]
         match event:
             case events.RoundStarted():
                 self._start_round(event)
