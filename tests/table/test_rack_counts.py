@@ -157,12 +157,15 @@ def test_a_count_with_a_name_that_looks_like_another_chip_is_refused(name: str) 
         assert (refusal.code, refusal.facts["chip"]) == ("chips/unknown", name)
 
 
-def test_a_chip_that_an_older_log_names_with_a_space_is_still_counted() -> None:
+def test_a_chip_that_an_older_log_names_with_a_space_is_still_counted_and_taken() -> None:
     table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
     assert table.state.holders is not None
     table.state.holders["float"][" blue"] = 5
     table.send(count({**RACK, "red": 30, " blue": 5}))
     assert table.held("float")[" blue"] == 5
+    table.buy_in("ann", 25)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour=" blue", value=5))
+    assert table.held("stack/ann") == {" blue": 5}
 
 
 @pytest.mark.parametrize("name", ALIKE)

@@ -121,9 +121,8 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
         state, {kind: each for kind, each in equipment if each.needed == "with-non-value-chips"}
     )
     seat = require_seat(state, command.player)
-    if is_value_chip(command.colour) or command.colour not in (state.holders or {}).get(
-        "float", {}
-    ):
+    racked = (state.holders or {}).get("float", {})
+    if is_value_chip(command.colour) or command.colour not in racked:
         require_colour_name(command.colour)
     if command.value < 1 or command.value % state.chips[0] or seat.stack % command.value:
         raise refuse("chips/colour-value", rule, chip=state.chips[0])

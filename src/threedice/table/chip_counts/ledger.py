@@ -128,6 +128,33 @@ def owed_for_colours(state: TableState) -> int:
     )
 
 
+def change_of_colours(state: TableState, event: events.ChipEvent, moves: Iterable[ChipMove]) -> int:
+    """Return by how much the house owes more for coloured chips that leave or enter the rack.
+
+    At a table without an account for that, the float owes, and nothing is recorded.
+    """
+    if state.colours_owed is None:
+        return 0
+    change = 0
+    for source, destination, player, counts in moves:
+        holders = (source, destination)
+        if "float" in holders and not any(each in OUTSIDE_HOLDERS for each in holders):
+            is_given = source == "float"
+            worth = value_of(counts, _colour_value(state, event, player, is_given=is_given))
+            change += worth if is_given else -worth
+    return change
+
+
+def _colour_value(
+    state: TableState, event: events.ChipEvent, player: PlayerId, *, is_given: bool
+) -> dict[str, int]:
+    """Return the value of a player's colour: for chips given out for it, the one just declared."""
+    if is_given and isinstance(event, events.ColourTaken):
+        return {event.colour: event.value}
+    seat = state.seats.get(player)
+    return {seat.colour: seat.colour_value} if seat and seat.colour else {}
+
+
 def _chips_out(holders: Mapping[str, ChipCounts], colour: str) -> int:
     """Return how many chips of a colour are in play: all that are neither racked nor away."""
     racked = ("float", *OUTSIDE_HOLDERS)

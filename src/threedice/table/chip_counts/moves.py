@@ -10,7 +10,7 @@ all the same, and what it cannot return waits with the bet.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
 import msgspec
 
@@ -27,10 +27,10 @@ from threedice.table.chip_counts.counts import (
     without_zeros,
 )
 from threedice.table.chip_counts.ledger import (
-    OUTSIDE_HOLDERS,
     ChipHolders,
     apply_moves,
     bet_holder,
+    change_of_colours,
     chip_values,
     variance_moves,
 )
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from threedice.table.state import TableState
 
 _ChipEventType = TypeVar("_ChipEventType", bound=events.ChipEvent)
-
-_AWAY: Final = frozenset(OUTSIDE_HOLDERS)
-"""Where coloured chips are not in play."""
 
 
 def plan_chips(
@@ -115,32 +112,8 @@ class ChipPlan:
         """Return an event with the chips that it moves, and what these change of the colours."""
         if not moves:
             return event
-        owed = self._change_of_colours(event, moves)
+        owed = change_of_colours(self._state, event, moves)
         return msgspec.structs.replace(event, chip_moves=moves, colours_owed=owed or msgspec.UNSET)
-
-    def _change_of_colours(self, event: events.ChipEvent, moves: Iterable[ChipMove]) -> int:
-        """Return by how much the house owes more for coloured chips that leave or enter the rack.
-
-        A table that was opened without an account for it owes by its float.
-        """
-        if self._state.colours_owed is None:
-            return 0
-        owed = 0
-        for source, destination, player, counts in moves:
-            if "float" in (source, destination) and not {source, destination} & _AWAY:
-                values = self._colour_values(event, player, is_taken=source == "float")
-                worth = value_of(counts, values)
-                owed += worth if source == "float" else -worth
-        return owed
-
-    def _colour_values(
-        self, event: events.ChipEvent, player: PlayerId, *, is_taken: bool
-    ) -> dict[str, int]:
-        """Return the value of a player's colour, which an exchange for coloured chips declares."""
-        if is_taken and isinstance(event, events.ColourTaken):
-            return {event.colour: event.value}
-        seat = self._state.seats.get(player)
-        return {seat.colour: seat.colour_value} if seat and seat.colour else {}
 
     def complete_bet(self, event: events.BetPlaced) -> events.BetPlaced:
         """Return a bet with the chips that it moves, as `complete` does, but faster.
