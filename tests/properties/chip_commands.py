@@ -81,7 +81,7 @@ class ChipCommands(LikelyCommands):
         player = self.player()
         if state.holders and "5" not in self.rack and random.random() < 0.5:
             return self.buy_in_chips([msgspec.UNSET])
-        if any(seat.colour for seat in state.seats.values()) and random.random() < 0.3:
+        if any(seat.colour for seat in state.seats.values()) and random.random() < 0.5:
             return commands.CloseTable(
                 by=supervisor, counted=self.counted_rack(), approved_by=second
             )
