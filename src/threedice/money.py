@@ -7,7 +7,8 @@ Accounts: `cash` (the drop box), `float` (the table's chips), `stack/<player>` (
 the table), `layout` (chips at risk), `account/<player>` (a player's account with the house),
 `transfer/<player>` (money between that account and a table: zero once both streams have posted it),
 `vault`, `outside` (the source of cash and the destination of chips carried away), `owing/<player>`
-(a player's debt, as a negative balance), `variance` (money that a count found or missed).
+(a player's debt, as a negative balance), `variance` (money that a count found or missed), `colours`
+(what the house owes for coloured chips in play, as a negative balance).
 """
 
 from __future__ import annotations

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.api.house_app import problem_code
+from tests.table.chip_table import ChipTable
 from tests.table.table_driver import Table
-from threedice.api.routes.worksheets import LosingBet, WinningBet, table_room, working_sheet
+from threedice.api.routes.worksheets import (
+    ApportionedBet,
+    LosingBet,
+    WinningBet,
+    table_room,
+    working_sheet,
+)
 from threedice.api.views import build_table_view
 from threedice.house.stream_state import HouseTable
 from threedice.table import events as table_events
@@ -223,6 +230,30 @@ def test_a_bet_over_an_unnoticed_limit_is_apportioned_on_the_sheet() -> None:
     (part,) = sheet(table).apportion
     assert (part.spot, part.player, part.stake, part.plays) == ("big", "ann", 300, 200)
     assert sheet(table).pay == [WinningBet("big", "ann", 200, 200)]
+
+
+@pytest.mark.parametrize("dice", [(6, 5, 4), (1, 2, 3)])
+def test_sheet_shows_a_rejection_that_waits_for_change(dice: tuple[int, int, int]) -> None:
+    table = ChipTable({"5": 2, "100": 100}, chips=[5, 100], limits=(50, 1000, 2000))
+    table.buy_in("ann", 910)
+    table.buy_in("bob", 100)
+    table.play("open betting", "ann bets 910 on big", "bob bets 100 on big",
+               "dealer rejects the excess on big")  # fmt: skip
+
+    waiting = [ApportionedBet("big", "bob", 100, 90)]
+    assert sheet(table).apportion == waiting
+    assert (chips_of(table, "bob").bets, chips_of(table, "bob").excess) == (
+        {"big": 90},
+        {"big": 10},
+    )
+    play_until(table, "collect-losers", dice)
+    assert sheet(table).apportion == waiting
+    if dice == (6, 5, 4):  # all of it is handed back, and the rack cannot pay 910
+        paid = [WinningBet("big", "ann", 910, 910), WinningBet("big", "bob", 100, 90)]
+        assert sheet(table).pay == paid
+    else:
+        lost = [LosingBet("big", "ann", 910), LosingBet("big", "bob", 90)]
+        assert sheet(table).collect == lost
 
 
 def test_sheet_lists_payouts_when_the_float_is_short() -> None:

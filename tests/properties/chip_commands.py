@@ -11,9 +11,10 @@ from tests.properties.likely_commands import CHIPS, LikelyCommands
 from threedice.table import commands
 from threedice.table.chip_counts.counts import face_value, fewest_chips
 from threedice.table.chip_counts.ledger import chip_values
+from threedice.table.limits import find_breaches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from threedice.table.chip_counts.counts import ChipCounts
     from threedice.table.commands import AnyCommand
@@ -80,12 +81,15 @@ class ChipCommands(LikelyCommands):
         player = self.player()
         if state.holders and "5" not in self.rack and random.random() < 0.5:
             return self.buy_in_chips([msgspec.UNSET])
-        if any(seat.colour for seat in state.seats.values()) and random.random() < 0.3:
+        if any(seat.colour for seat in state.seats.values()) and random.random() < 0.5:
             return commands.CloseTable(
                 by=supervisor, counted=self.counted_rack(), approved_by=second
             )
         if state.uncounted_drops and random.random() < 0.9:
             return self.count_drop()
+        excess = list(self.excess_commands()) if state.round else []
+        if excess and random.random() < 0.7:
+            return random.choice(excess)
         makers: list[Callable[[], AnyCommand]] = [
             lambda: commands.CountRack(
                 by=supervisor, counted=self.counted_rack(), approved_by=second, note="end of shift"
@@ -111,6 +115,24 @@ class ChipCommands(LikelyCommands):
             self.colour,
         ]
         return random.choice(makers)()
+
+    def excess_commands(self) -> Iterator[AnyCommand]:
+        """Yield rejections of what is over a limit, and commands for bets with an excess."""
+        dealer, supervisor = self.actor("dealer"), self.actor("supervisor")
+        for breach in find_breaches(self.game, self.state):
+            box, _, area = breach.spot.partition("@")
+            if breach.kind != "minimum":
+                yield commands.RejectExcess(by=dealer, box=box, area=area)
+        for spot, bets in self.state.current.bets.items():
+            box, _, area = spot.partition("@")
+            for player, bet in bets.items():
+                whole: dict[str, Any] = {
+                    "player": player, "box": box, "area": area, "amount": bet.total
+                }  # fmt: skip
+                if bet.excess:
+                    yield commands.WithdrawBet(by=self.actor("player", player), **whole)
+                    yield commands.MoveChips(by=supervisor, to_box=self.box(), **whole)
+                    yield commands.JudgeLine(by=supervisor, accepted=False, **whole)
 
     def buy_in_chips(self, counts: list[Any]) -> AnyCommand:
         """Return a buy-in for chips that do not always make its amount, or for any."""
@@ -160,5 +182,5 @@ class ChipCommands(LikelyCommands):
         player, dealer = self.player(), self.actor("dealer")
         if self.random.random() < 0.3:
             return commands.ColourUp(by=dealer, player=player)
-        colour = self.random.choice(list(COLOURS))
+        colour = self.random.choice([*COLOURS] * 5 + ["5e2"])
         return commands.TakeColour(by=dealer, player=player, colour=colour, value=5)

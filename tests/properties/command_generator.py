@@ -234,7 +234,7 @@ class CommandGenerator(EquipmentCommands):
             value = random.choice([25 if seat.stack % 25 == 0 else 5, 7])
             makers += 4 * [
                 lambda: commands.TakeColour(
-                    by=dealer, player=player, value=value, colour=random.choice("rgb")
+                    by=dealer, player=player, value=value, colour=random.choice([*"rgb", "r5"])
                 )
             ]
             makers.append(lambda: commands.ColourUp(by=dealer, player=player))

@@ -29,7 +29,7 @@ from threedice.table import events as table_events
 from threedice.table.chip_counts.ledger import OUTSIDE_HOLDERS, chip_balance
 from threedice.table.equipment.history import equipment_in_use
 from threedice.table.limits import box_of, permitted_total
-from threedice.table.money import table_postings
+from threedice.table.money import table_balance, table_postings
 from threedice.table.prose import describe_events
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ class RandomTable(CommandGenerator):
             if holder not in OUTSIDE_HOLDERS:
                 assert all(count > 0 for count in counts.values())
         assert not any(total.values())
-        for account in ("float", "layout", *(f"stack/{player}" for player in PLAYERS)):
+        assert self.balances.get("colours", 0) == table_balance(state, "colours")
+        for account in ("float", "layout", "colours", *(f"stack/{player}" for player in PLAYERS)):
             assert chip_balance(state, account) == self.balances.get(account, 0)
 
     def on_layout(self) -> int:
@@ -153,7 +154,7 @@ class RandomTable(CommandGenerator):
         state = self.state
         layouts = [state.round.bets if state.round else {}]
         layouts += [state.standing[0]] if state.standing else []
-        laid = sum(bet.total for bets in layouts for at in bets.values() for bet in at.values())
+        laid = sum(bet.lying for bets in layouts for at in bets.values() for bet in at.values())
         if state.round and "collect-losers" in state.round.done:
             roll = state.round.final_result
             laid -= sum(
@@ -260,7 +261,7 @@ class RandomTable(CommandGenerator):
         roll = state.round.final_result if state.round and collected else None
         for spot, at in bets.items():
             for player, bet in at.items() if roll is None or self.net(spot, roll) > 0 else ():
-                staked[player] += bet.total
+                staked[player] += bet.lying
         for spot, player, amount in event.returned:
             if spot != "shooter":
                 returned[player] += amount

@@ -63,14 +63,16 @@ def test_exposure_after_losers_are_collected_is_not_apportioned_again() -> None:
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1")
-def test_exposure_of_a_bet_over_the_maximum_is_that_of_the_part_for_which_there_is_change() -> None:
+def test_exposure_of_a_bet_over_the_maximum_is_that_of_its_share_whatever_the_rack_holds() -> None:
     limits = {"minimum": 50, "maximum": 1000}
     case = {"chips": [5, 100], "rack": {"100": 100}, "players": {"ann": 900, "bob": 300}}
     bets = ["open betting", "ann bets 900 on big", "bob bets 300 on big"]
     game, before = _state_after_case(bets, limits=limits, **case)
-    _, after = _state_after_case([*bets, "dice 4 5 6"], limits=limits, **case)
+    settled = [*bets, "fill 20x5 with pit-manager", "dice 4 5 6"]
+    _, after = _state_after_case(settled, limits=limits, **case)
 
-    assert exposure(game, before)[4, 5, 6] == after.float_amount - before.float_amount == -900
+    paid = before.float_amount + 100 - after.float_amount
+    assert exposure(game, before)[4, 5, 6] == -paid == -1000
 
 
 @pytest.mark.clause("triple-dice 7.3")

@@ -181,8 +181,10 @@ def test_colour_chips_are_bet_withdrawn_and_cashed_only_in_their_own_value() -> 
     for line in ("ann withdraws 5 from big", "ann leaves with 5", "ann buys 5"):
         assert table.expect_refusal(line).code in {"bet/amount", "chips/amount"}
     assert table.expect_refusal("ann colours up").code == "chips/bets-down"
-    with pytest.raises(Exception, match="give a colour, and a value"):
+    with pytest.raises(Exception, match="use letters a to z"):
         table.send(commands.TakeColour(by=DEALER, player="bob", colour=" ", value=25))
+    with pytest.raises(Exception, match="give a value that is a multiple of"):
+        table.send(commands.TakeColour(by=DEALER, player="bob", colour="blue", value=7))
 
 
 def test_player_whose_name_looks_like_that_of_another_is_refused() -> None:

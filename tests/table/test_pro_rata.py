@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.table.table_driver import Table, replace_facts, table_on_changed_game
 from threedice import load
 from threedice.rulebook.conduct import ProRataRule
-from threedice.table import events
+from threedice.table import BetRef, events, explain
 from threedice.table.limits import uniform_limits
 from threedice.table.settlement import (
     apportion,
@@ -94,6 +94,39 @@ def test_excess_that_arises_after_the_close_of_an_electronic_table_is_apportione
     assert events.BetsApportioned(bets=[("big", "ann", 400, 240), ("big", "bob", 100, 60)]) in (
         table.events
     )
+
+
+def test_bet_of_which_nothing_plays_goes_back() -> None:
+    game = load("sg-rws-tai-sai-v6/c")
+    rule = game.facts.limits.pro_rata
+    assert rule
+    changed = msgspec.structs.replace(
+        game.facts.limits, pro_rata=msgspec.structs.replace(rule, never_below_minimum=False)
+    )
+    table = table_on_changed_game(
+        replace_facts(game, limits=changed), stacks={"ann": 15_000, "bob": 50}
+    )
+    table.play("open betting", "ann bets 15000 on big", "bob bets 50 on big", "dice 1 2 3")
+
+    assert (table.stack("ann"), table.stack("bob")) == (14_005, 50)
+    assert table.state.settled[1] == {"ann": -995}
+
+
+def test_explanation_of_a_return_that_an_older_version_raised_says_so() -> None:
+    table = Table(stacks={"ann": 900, "bob": 300})
+    table.play("open betting", "ann bets 900 on big", "bob bets 300 on big", "dice 6 5 4")
+    raised = {
+        events.BetsApportioned: [("big", "ann", 900, 700), ("big", "bob", 300, 200)],
+        events.WinnersPaid: [("big", "ann", 700, 700), ("big", "bob", 200, 200)],
+    }
+    history = [
+        msgspec.structs.replace(each, bets=raised[type(each)]) if type(each) in raised else each
+        for each in table.events
+    ]
+
+    words = " ".join(explain(table.game, history, BetRef(1, "ann", "big")))
+
+    assert "No chips make the 150 to return, so the next higher amount goes back. 700" in words
 
 
 @pytest.mark.clause("sg-rws-tai-sai-v6 5.1.1", "sg-rws-tai-sai-v6 5.1.2")

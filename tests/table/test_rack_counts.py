@@ -10,10 +10,11 @@ import pytest
 from tests.table.chip_table import NEW_ZEALAND, RACK, ChipTable, refusal_of
 from tests.table.table_driver import DEALER, MANAGER, SUPERVISOR
 from threedice.money import Balances
-from threedice.table import Refusal, TableState, commands, events
+from threedice.table import Refusal, TableState, commands, events, replay
 from threedice.table.chip_counts.counts import face_value
+from threedice.table.chip_counts.ledger import chip_balance
 from threedice.table.commands import Actor
-from threedice.table.money import table_postings
+from threedice.table.money import table_accounts, table_balance, table_postings
 from threedice.table.prose import describe_events
 
 
@@ -126,11 +127,28 @@ def test_a_fill_or_a_credit_of_no_chips_has_no_slip() -> None:
 
 LOOKS_LIKE_RED = "r\N{CYRILLIC SMALL LETTER IE}d"
 OTHER_DIGITS = ("\N{FULLWIDTH DIGIT FIVE}", "\N{ARABIC-INDIC DIGIT FIVE}")
-NO_COLOURS = (LOOKS_LIKE_RED, "Red", " red", " ", "-5", *OTHER_DIGITS, "IOO", " blue", "b  lue")
-"""Names that look like a colour or a value chip of the table, or that name no colour."""
+ALIKE = ("Red", "IOO")
+"""Names that look like a colour or a value chip of the table."""
+
+NO_COLOURS = (LOOKS_LIKE_RED, " red", " ", "-5", *OTHER_DIGITS, " blue", "b  lue", "light blue",
+              "5e2", "__proto__", "-blue", "blue-", "light--blue")  # fmt: skip
+"""Names that no colour can have."""
 
 
 @pytest.mark.parametrize("name", NO_COLOURS)
+def test_a_count_with_a_name_that_no_colour_can_have_is_refused(name: str) -> None:
+    table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
+    fill = commands.FillFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={name: 5})
+    for command in (count({**RACK, "red": 30, name: 3}), close({**RACK, name: 1}), fill):
+        refusal = refusal_of(table, command)
+        assert (refusal.code, refusal.facts) == ("chips/colour-name", {"colour": name})
+    table.send(close({**RACK, "red": 30}))
+    with pytest.raises(Refusal) as refused:
+        table.open({**RACK, name: 30})
+    assert refused.value.code == "chips/colour-name"
+
+
+@pytest.mark.parametrize("name", ALIKE)
 def test_a_count_with_a_name_that_looks_like_another_chip_is_refused(name: str) -> None:
     table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
     fill = commands.FillFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={name: 5})
@@ -139,15 +157,18 @@ def test_a_count_with_a_name_that_looks_like_another_chip_is_refused(name: str) 
         assert (refusal.code, refusal.facts["chip"]) == ("chips/unknown", name)
 
 
-def test_a_chip_that_an_older_log_names_with_a_space_is_still_counted() -> None:
+def test_a_chip_that_an_older_log_names_with_a_space_is_still_counted_and_taken() -> None:
     table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
     assert table.state.holders is not None
     table.state.holders["float"][" blue"] = 5
     table.send(count({**RACK, "red": 30, " blue": 5}))
     assert table.held("float")[" blue"] == 5
+    table.buy_in("ann", 25)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour=" blue", value=5))
+    assert table.held("stack/ann") == {" blue": 5}
 
 
-@pytest.mark.parametrize("name", NO_COLOURS)
+@pytest.mark.parametrize("name", ALIKE)
 def test_an_opener_with_a_name_that_looks_like_another_chip_is_refused(name: str) -> None:
     table = ChipTable({**RACK, "red": 30}, game=NEW_ZEALAND)
     table.send(close({**RACK, "red": 30}))
@@ -165,8 +186,8 @@ def test_two_names_that_look_alike_are_refused_in_one_count_and_a_new_colour_is_
     table = ChipTable(game=NEW_ZEALAND)
     alike = refusal_of(table, count({**RACK, "green": 1, "Green": 1}))
     assert (alike.code, alike.facts["chip"]) == ("chips/unknown", "Green")
-    table.send(count({**RACK, "green": 1, "blue": 2}))
-    assert table.held("float")["green"] == 1
+    table.send(count({**RACK, "green": 1, "light-blue": 2}))
+    assert table.held("float")["light-blue"] == 2
 
 
 # --- the shift count ----------------------------------------------------------------------------
@@ -263,15 +284,82 @@ def test_a_table_does_not_close_uncounted_alone_or_with_colours_out() -> None:
     assert (out.code, out.facts["players"], out.clause) == ("chips/colours-out", "ann", ("4.3",))
 
 
-def test_a_rack_short_of_what_the_colours_in_play_are_worth_is_counted_once_they_are_back() -> None:
-    table = ChipTable({"5": 30, "red": 30}, game=NEW_ZEALAND)
+# --- the account of coloured chips --------------------------------------------------------------
+
+
+def posted(table: ChipTable) -> Balances:
+    """Return the balances by postings, once compared with the state and the chips."""
+    balances = Balances()
+    for event in table.events:
+        balances.post(table_postings(event))
+    for account in table_accounts(table.state):
+        assert balances.get(account, 0) == table_balance(table.state, account)
+        assert chip_balance(table.state, account) in (None, balances.get(account, 0))
+    assert sum(balances.values()) == 0
+    return balances
+
+
+@pytest.fixture
+def coloured() -> ChipTable:
+    """Return a table where ann has changed all the value chips but 50 into red ones."""
+    table = ChipTable({"5": 30, "red": 60}, game=NEW_ZEALAND)
     table.buy_in("ann", 100)
     table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
-    short = commands.CountRack(by=SUPERVISOR, counted={"5": 19, "red": 10}, approved_by=MANAGER)
-    out = refusal_of(table, short)
+    return table
+
+
+def test_a_rack_short_of_what_the_colours_in_play_are_worth_is_counted(coloured: ChipTable) -> None:
+    (counted,) = coloured.send(count({"5": 4, "red": 40}))
+    assert isinstance(counted, events.RackCounted)
+    assert (counted.expected, counted.owed) == ({"5": 30, "red": 40}, 100)
+    assert table_postings(counted) == [("float", "variance", 130, "", "")]
+    balances = posted(coloured)
+    assert (balances["float"], balances["colours"], balances["variance"]) == (20, -100, 130)
+    refusal = refusal_of(coloured, commands.ColourUp(by=DEALER, player="ann"))
+    assert refusal.code == "chips/rack"
+
+
+def test_what_the_house_owes_for_colours_follows_the_chips_that_leave_the_rack(
+    coloured: ChipTable,
+) -> None:
+    taken = coloured.events[-1]
+    assert isinstance(taken, events.ColourTaken)
+    assert taken.colours_owed == 100
+    coloured.play("tumble 3 times", "open betting", "ann bets 50 on big")
+    coloured.roll(6, 5, 4)
+    assert posted(coloured)["colours"] == -150
+    coloured.play("tumble 3 times", "open betting", "ann bets 75 on big")
+    coloured.roll(1, 2, 3)
+    assert posted(coloured)["colours"] == -75
+    coloured.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=25))
+    assert coloured.held("stack/ann") == {"red": 3}
+    assert posted(coloured)["colours"] == -75
+    ann = Actor(id="ann", role="player")
+    coloured.send(commands.CashOut(by=ann, player="ann", amount=75))
+    assert posted(coloured)["colours"] == 0
+    coloured.send(close(coloured.held("float")))
+    assert not any(balance for name, balance in posted(coloured).items() if name == "colours")
+
+
+def test_colours_that_a_fill_brings_are_owed_to_nobody(coloured: ChipTable) -> None:
+    fill = commands.FillFloat(by=SUPERVISOR, amount=0, approved_by=MANAGER, counts={"red": 5})
+    (filled,) = coloured.send(fill)
+    assert isinstance(filled, events.FloatFilled)
+    assert filled.colours_owed is msgspec.UNSET
+    assert posted(coloured)["colours"] == -100
+
+
+def test_a_table_opened_by_an_older_version_owes_for_colours_by_its_float() -> None:
+    table = ChipTable({"5": 30, "red": 30}, game=NEW_ZEALAND)
+    table.events[0] = msgspec.structs.replace(table.events[0], colours_account=False)
+    table.state = replay(table.events)
+    table.buy_in("ann", 100)
+    table.send(commands.TakeColour(by=DEALER, player="ann", colour="red", value=5))
+    out = refusal_of(table, count({"5": 19, "red": 10}))
     assert (out.code, out.facts["players"], out.clause) == ("chips/colours-out", "ann", ("4.3",))
-    table.send(msgspec.structs.replace(short, counted={"5": 20, "red": 10}))
+    table.send(count({"5": 20, "red": 10}))
     assert table.state.float_amount == 0
+    assert "colours" not in posted(table)
 
 
 def test_the_drop_of_a_closing_is_counted_once() -> None:

@@ -1364,6 +1364,8 @@ export interface components {
         /**
          * TableOpened
          * @description The table was opened on a game, pinned by hash.
+         *
+         *         `colours_account` is false in older logs: there the float owes for coloured chips in play.
          */
         TableOpened: {
             /** @enum {unknown} */
@@ -1376,6 +1378,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             table: string;
             game: string;
             game_hash: string;
@@ -1388,6 +1391,8 @@ export interface components {
             by: components["schemas"]["Actor"];
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+            /** @default false */
+            colours_account: boolean;
         };
         /**
          * TableLimits
@@ -1465,6 +1470,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             amount: number;
             by: components["schemas"]["Actor"];
             /** @default null */
@@ -1487,6 +1493,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             amount: number;
             by: components["schemas"]["Actor"];
             /** @default null */
@@ -1509,6 +1516,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             carried_away: [
                 string,
                 number
@@ -1605,6 +1613,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             amount: number;
             /** @enum {unknown} */
@@ -1631,6 +1640,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             amount: number;
             /** @enum {unknown} */
@@ -1655,6 +1665,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             amount: number;
             into: number;
@@ -1676,6 +1687,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             amount: number;
             /** @enum {unknown} */
@@ -1702,6 +1714,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             colour: string;
             value: number;
@@ -1721,6 +1734,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
         };
         /**
@@ -1786,6 +1800,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             spot: string;
             area: string;
@@ -1798,6 +1813,8 @@ export interface components {
         /**
          * BetWithdrawn
          * @description A player's chips were withdrawn from a box before the close, from one area if named.
+         *
+         *         The `excess` of a whole bet goes back with it.
          */
         BetWithdrawn: {
             /** @enum {unknown} */
@@ -1810,17 +1827,21 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             spot: string;
             amount: number;
             /** @default  */
             area: string;
+            excess?: number;
         };
         /**
          * BetRejected
          * @description Chips over a limit were returned to a player.
          *
-         *         `number` is the placement, or `ALL_PLACEMENTS` for the whole bet.
+         *         `number` is the placement, or `ALL_PLACEMENTS` for the whole bet, with which its `excess` goes
+         *         back. What cannot be returned for lack of change `waits`: it lies as excess until the bet is
+         *         settled or taken back, and does not play.
          */
         BetRejected: {
             /** @enum {unknown} */
@@ -1833,12 +1854,17 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             spot: string;
             amount: number;
             number: number;
             /** @enum {unknown} */
             limit: "differential" | "maximum";
+            /** @default false */
+            waits: boolean;
+            /** @default 0 */
+            excess: number;
         };
         /**
          * ChipsMoved
@@ -1855,6 +1881,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             spot: string;
             to_spot: string;
@@ -1864,6 +1891,8 @@ export interface components {
             area: string;
             /** @default  */
             to_area: string;
+            /** @default 0 */
+            excess: number;
         };
         /**
          * ChipsPutBack
@@ -1883,6 +1912,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             spot: string;
             to_spot: string;
@@ -1893,6 +1923,8 @@ export interface components {
             /** @default  */
             to_area: string;
             /** @default 0 */
+            excess: number;
+            /** @default 0 */
             number: number;
             /** @default null */
             moved_by: ("dealer" | "patron") | null;
@@ -1902,6 +1934,8 @@ export interface components {
         /**
          * LineJudged
          * @description Chips on a line were accepted as a bet, or returned to the player.
+         *
+         *         The `excess` of a whole bet goes back with it.
          */
         LineJudged: {
             /** @enum {unknown} */
@@ -1914,6 +1948,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             spot: string;
             amount: number;
@@ -1923,6 +1958,8 @@ export interface components {
             area: string;
             /** @default null */
             approved_by: components["schemas"]["Actor"] | null;
+            /** @default 0 */
+            excess: number;
         };
         /**
          * DiceOffered
@@ -2021,6 +2058,8 @@ export interface components {
         /**
          * BetsApportioned
          * @description Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played).
+         *
+         *         At a table that deals in chips the rest `waits`: it lies as excess until the bet is settled.
          */
         BetsApportioned: {
             /** @enum {unknown} */
@@ -2033,12 +2072,15 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             bets: [
                 string,
                 string,
                 number,
                 number
             ][];
+            /** @default false */
+            waits: boolean;
         };
         /**
          * LosersCollected
@@ -2054,6 +2096,12 @@ export interface components {
                 {
                     [key: string]: number;
                 }
+            ][];
+            colours_owed?: number;
+            excess?: [
+                string,
+                string,
+                number
             ][];
             bets: [
                 string,
@@ -2075,6 +2123,12 @@ export interface components {
                 {
                     [key: string]: number;
                 }
+            ][];
+            colours_owed?: number;
+            excess?: [
+                string,
+                string,
+                number
             ][];
             spot: string;
             bets: [
@@ -2099,6 +2153,12 @@ export interface components {
                 {
                     [key: string]: number;
                 }
+            ][];
+            colours_owed?: number;
+            excess?: [
+                string,
+                string,
+                number
             ][];
             round: number;
             dice: [
@@ -2138,6 +2198,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             stake: number;
             winnings: number;
@@ -2157,6 +2218,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             stake: number;
         };
@@ -2178,6 +2240,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             round: number;
             player: string;
             dice: number[];
@@ -2208,6 +2271,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             round: number;
             cause: string;
             /** @enum {unknown} */
@@ -2241,6 +2305,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             rounds: number[];
             cause: string;
             transfers: [
@@ -2299,6 +2364,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             /** @enum {unknown} */
             cause: "bet-after-close" | "bet-misplaced" | "bet-moved" | "bet-on-line" | "call-bet-misplaced" | "dice-damaged" | "dice-not-flat" | "display-wrong" | "equipment-malfunction" | "error-found-late" | "exposed-before-close" | "illumination-failed" | "interference" | "interruption" | "losing-bet-handled" | "not-provided-for" | "not-thrown-together" | "not-tumbled" | "too-few-tumbles" | "tumbled-before-close" | "tumbler-fault" | "walked-away" | "wrong-entry";
             /** @default [] */
@@ -2352,6 +2418,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             round: number;
             player: string;
             amount: number;
@@ -2375,6 +2442,7 @@ export interface components {
                     [key: string]: number;
                 }
             ][];
+            colours_owed?: number;
             player: string;
             amount: number;
             owing: number;
@@ -2953,6 +3021,8 @@ export interface components {
          * @description A player's chips at a table: stack, amount at risk, bets by spot and by area of the felt.
          *
          *         `placements` by spot are in the order in which they were placed; the last is withdrawn first.
+         *         `excess` by spot lies with a bet and does not play: it was rejected, or is not in the bet's
+         *         share, and goes back with the bet.
          */
         SeatView: {
             stack: number;
@@ -2961,6 +3031,9 @@ export interface components {
             colour_value: number;
             owing: number;
             bets: {
+                [key: string]: number;
+            };
+            excess: {
                 [key: string]: number;
             };
             areas: {
@@ -4028,8 +4101,9 @@ export interface components {
          * WorkingSheet
          * @description The dealer's tasks at a version, in the order in which the dealer works the layout.
          *
-         *         `lit`, `apportion`, `collect` and `pay` are empty until there is a result. Bets that have been
-         *         collected are no longer listed.
+         *         `lit`, `collect` and `pay` are empty until there is a result, and until then `apportion` lists
+         *         only bets of which a rejected part waits for change. Bets that have been collected are no longer
+         *         listed.
          */
         WorkingSheet: {
             version: number;
@@ -4054,7 +4128,9 @@ export interface components {
         };
         /**
          * ApportionedBet
-         * @description A bet over a limit found after betting closed: part of the stake plays, the rest returns.
+         * @description A bet of which a part plays; `stake` is all that lies there, and the rest goes back with it.
+         *
+         *         The rest is over a limit: nobody noticed it, or it was rejected and waits for change.
          */
         ApportionedBet: {
             spot: string;
@@ -4073,7 +4149,7 @@ export interface components {
         };
         /**
          * WinningBet
-         * @description A winning bet to pay and to return.
+         * @description A winning bet to pay and to return; `stake` is what lies there, also if only a part plays.
          *
          *         `chips` are the fewest chips of the rack that make the winnings, at a table that deals in chips;
          *         None if the rack cannot make them.
@@ -4501,7 +4577,9 @@ export interface components {
          * @description The chips of a table at a version, by denomination.
          *
          *         A table that deals in amounts has none. `value` is what the value chips of the rack are worth,
-         *         `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
+         *         `colours_owed` what the coloured chips in play are worth, and `float_amount` the balance of the
+         *         float, which owes for them at a table that an older version opened. `bets` are piles by spot and
+         *         player.
          *         `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
          *         log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
          *         counted at the last close. `planned` is how a table of the house file opens for the
@@ -4517,6 +4595,7 @@ export interface components {
             };
             value: number;
             float_amount: number;
+            colours_owed: number;
             colours: components["schemas"]["ColourView"][];
             stacks: {
                 [key: string]: {

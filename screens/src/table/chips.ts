@@ -45,17 +45,17 @@ export function change(view: TableView, event: Event, game: GameView): void {
       else if (view.shooter) view.shooter = { ...view.shooter, stake: view.shooter.stake + event.amount };
       break;
     case "BetWithdrawn":
-      lift(view, event.player, game, event.amount, event);
-      risk(view, event.player, -event.amount);
+      takeBack(view, game, event);
       break;
     case "BetRejected":
-      lift(view, event.player, game, event.amount, event);
-      risk(view, event.player, -event.amount);
+      if (!event.waits) takeBack(view, game, event);
+      else {
+        lift(view, event.player, game, event.amount, event);
+        excess(view, event.player, event.spot, event.amount);
+      }
       break;
     case "LineJudged":
-      if (event.accepted) break;
-      lift(view, event.player, game, event.amount, event);
-      risk(view, event.player, -event.amount);
+      if (!event.accepted) takeBack(view, game, event);
       break;
     case "ChipsMoved":
     case "ChipsPutBack": {
@@ -63,6 +63,8 @@ export function change(view: TableView, event: Event, game: GameView): void {
       const lifted = lift(view, event.player, game, event.amount, event);
       const laid = lifted.reverse().map(([was, number, amount]): Placed => [end || was, number, amount]);
       lay(view, event.player, game, event.to_spot, laid);
+      excess(view, event.player, event.spot, -(event.excess ?? 0));
+      excess(view, event.player, event.to_spot, event.excess ?? 0);
       break;
     }
     case "BetsApportioned":
@@ -72,11 +74,12 @@ export function change(view: TableView, event: Event, game: GameView): void {
           player,
           (each) => {
             each.bets = added(each.bets, spot, plays - stake);
-            if (!plays) removeBet(each, spot); // the whole bet went back
+            if (!plays && !event.waits) removeBet(each, spot); // the whole bet went back
           },
           game,
         );
-        risk(view, player, plays - stake);
+        if (event.waits) excess(view, player, spot, stake - plays);
+        else risk(view, player, plays - stake);
       }
       break;
     case "LosersCollected":
@@ -84,14 +87,17 @@ export function change(view: TableView, event: Event, game: GameView): void {
         seat(view, player, (each) => (each.at_risk -= amount));
         toFloat(view, amount);
       }
+      returnExcess(view, game, event.excess);
       break;
     case "AreaPaid":
+      returnExcess(view, game, event.excess);
       for (const [spot, player, stake, winnings] of event.bets) {
         win(view, player, stake, winnings);
         seat(view, player, (each) => removeBet(each, spot), game);
       }
       break;
     case "WinnersPaid":
+      returnExcess(view, game, event.excess);
       for (const [, player, stake, winnings] of event.bets) win(view, player, stake, winnings);
       clear(view);
       break;
@@ -126,6 +132,34 @@ export function change(view: TableView, event: Event, game: GameView): void {
       transfer(view, event.player, event.amount, event.owing);
       break;
     default: // the event moves no chips
+  }
+  if ("colours_owed" in event && event.colours_owed) toFloat(view, event.colours_owed);
+}
+
+type TakenBack = Extract<Event, { type: "BetWithdrawn" | "BetRejected" | "LineJudged" }>;
+
+/** Return chips of a bet to the stack, with the excess that goes back with a whole bet. */
+function takeBack(view: TableView, game: GameView, event: TakenBack): void {
+  lift(view, event.player, game, event.amount, event);
+  risk(view, event.player, -event.amount - (event.excess ?? 0));
+  excess(view, event.player, event.spot, -(event.excess ?? 0));
+}
+
+/** Add to what lies with a bet and does not play. */
+function excess(view: TableView, player: string, spot: string, amount: number): void {
+  if (amount) seat(view, player, (each) => (each.excess = added(each.excess, spot, amount)));
+}
+
+/** Return what lay with the bets that an event settles; a bet of which nothing played is gone. */
+function returnExcess(
+  view: TableView,
+  game: GameView,
+  returned: readonly (readonly [string, string, number])[] = [],
+): void {
+  for (const [spot, player, amount] of returned) {
+    excess(view, player, spot, -amount);
+    risk(view, player, -amount);
+    if (!view.seats[player]?.bets[spot]) seat(view, player, (each) => removeBet(each, spot), game);
   }
 }
 
@@ -181,6 +215,7 @@ const newSeat = (view: TableView, player: string): SeatView => ({
   colour_value: 0,
   owing: view.owing[player] ?? 0,
   bets: {},
+  excess: {},
   areas: {},
   placements: {},
 });
@@ -260,7 +295,10 @@ function lift(view: TableView, player: string, game: GameView, amount: number, f
 /** Clear the layout of all chips. */
 function clear(view: TableView): void {
   view.seats = Object.fromEntries(
-    Object.entries(view.seats).map(([player, each]) => [player, { ...each, bets: {}, areas: {}, placements: {} }]),
+    Object.entries(view.seats).map(([player, each]) => [
+      player,
+      { ...each, bets: {}, excess: {}, areas: {}, placements: {} },
+    ]),
   );
 }
 

@@ -31,6 +31,7 @@ from threedice.table.chip_counts.counts import (
     RequestedCounts,
     face_value,
     find_unclear_colour,
+    is_colour,
     is_value_chip,
 )
 from threedice.table.commands import Actor, OpenTable
@@ -244,11 +245,14 @@ def _check_rack(table: TableConfig, game: Game) -> None:
             raise InvalidInput(
                 f"`rack` has chips {name!r}, but this game has no chips without a value"
             )
+        if not is_value_chip(name) and not is_colour(name):
+            raise InvalidInput(
+                f"`rack`: {name!r} cannot be the name of a colour; use letters a to z, with "
+                "hyphens between them, such as light-blue"
+            )
     unclear = find_unclear_colour(table.rack, known)
     if unclear is not None:
-        raise InvalidInput(
-            f"`rack`: {unclear!r} names no colour, has a space too many, or looks like another chip"
-        )
+        raise InvalidInput(f"`rack`: {unclear!r} looks like another chip; choose another name")
     if table.float not in (None, table.float_amount):
         raise InvalidInput(
             f"the float {table.float} is not the value of `rack`, {table.float_amount}; "

@@ -30,6 +30,8 @@ class SeatView(msgspec.Struct, frozen=True):
     """A player's chips at a table: stack, amount at risk, bets by spot and by area of the felt.
 
     `placements` by spot are in the order in which they were placed; the last is withdrawn first.
+    `excess` by spot lies with a bet and does not play: it was rejected, or is not in the bet's
+    share, and goes back with the bet.
     """
 
     stack: int
@@ -38,6 +40,7 @@ class SeatView(msgspec.Struct, frozen=True):
     colour_value: int
     owing: int
     bets: dict[str, int]
+    excess: dict[str, int]
     areas: dict[str, int]
     placements: dict[str, list[PlacementTuple]]
 
@@ -243,6 +246,7 @@ def _seat_view(game: Game, state: TableState, player: str, seat: TableSeat) -> S
         seat,
         owing=state.owing.get(player, 0),
         bets=_nonzero({spot: bet.total for spot, bet in own_bets.items()}),
+        excess=_nonzero({spot: bet.excess for spot, bet in own_bets.items()}),
         areas=_chips_by_area(game, own_bets),
         placements={
             spot: [(each.area, each.number, each.amount) for each in bet.placements]

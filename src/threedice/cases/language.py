@@ -206,6 +206,7 @@ FIELD_TYPES: Final[dict[str, tuple[str, Callable[[str, CaseContext], Any]]]] = {
     "irregularity": (r"[a-z][a-z0-9-]*", _parse_irregularity),
     "box": (r"[a-z][a-z0-9:-]*", lambda text, _: text),
     "word": (r"\w+", lambda text, _: text),
+    "colour": (r"[\w-]+", lambda text, _: text),
     "text": (r".*", lambda text, _: text),
     "int": (r"\d+", lambda text, _: int(text)),
     "amount": (r"\d+|nothing", lambda text, _: 0 if text == "nothing" else int(text)),
@@ -214,7 +215,7 @@ FIELD_TYPES: Final[dict[str, tuple[str, Callable[[str, CaseContext], Any]]]] = {
     "roll": (r"[\w ]+?", lambda text, context: context.game.roll(text.split())),
     "faces": (r"[\w ]+?", lambda text, context: [*map(context.game.faces.number, text.split())]),
     "areas": (r"[a-z][a-z0-9:@, -]*?", lambda text, _: text.replace(",", " ").split()),
-    "counts": (r"nothing|\d+x\w+(?: \d+x\w+)*", _parse_counts),
+    "counts": (r"nothing|\d+x[\w-]+(?: \d+x[\w-]+)*", _parse_counts),
     "verdict": (r"accepts|rejects", lambda text, _: text == "accepts"),
     "differential": (r"\d+|[a-z-]+ \d+(?:,? [a-z-]+ \d+)*", _parse_differential),
 }

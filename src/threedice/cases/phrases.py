@@ -201,7 +201,7 @@ PHRASES: Final = (
     ),
     Phrase(
         "ann takes red at 25",
-        "{by:actor} takes {colour:word} at {value:int}" + _FOR,
+        "{by:actor} takes {colour:colour} at {value:int}" + _FOR,
         send_by_dealer(commands.TakeColour),
     ),
     Phrase("ann colours up", "{by:actor} colours up" + _FOR, send_by_dealer(commands.ColourUp)),

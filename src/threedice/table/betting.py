@@ -171,7 +171,12 @@ def withdraw_bet(game: Game, state: TableState, command: commands.WithdrawBet) -
     total = _staked(game, current, spot, command.player) - amount
     if state.mode == "refuse" and 0 < total < minimum:
         raise refuse("bet/under-minimum", game.facts.limits.minimum, total=total, minimum=minimum)
-    return [events.BetWithdrawn(player=command.player, spot=spot, amount=amount, area=command.area)]
+    excess = bet.excess_with(amount) or msgspec.UNSET
+    return [
+        events.BetWithdrawn(
+            player=command.player, spot=spot, amount=amount, area=command.area, excess=excess
+        )
+    ]
 
 
 def _require_unlocked(game: Game, box: Box) -> None:
@@ -225,8 +230,9 @@ def move_chips(game: Game, state: TableState, command: commands.MoveChips) -> li
         raise refuse("bet/position-fixed", positions)
     spot, to_spot = _require_spots(game, command)
     require_role(command.by, command.facts.roles)
-    _require_bet(current, spot, command, command.area)
-    return [_relocate(events.ChipsMoved, game, state, command, spot, to_spot)]
+    bet = _require_bet(current, spot, command, command.area)
+    moved = _relocate(events.ChipsMoved, game, state, command, spot, to_spot)
+    return [msgspec.structs.replace(moved, excess=bet.excess_with(command.amount))]
 
 
 @handles(commands.PutBack)
@@ -262,7 +268,7 @@ def put_back(game: Game, state: TableState, command: commands.PutBack) -> list[A
     )
     parts = _take(movable, command.amount)
     if parts == _take(chips, command.amount):
-        return [put_back]
+        return [msgspec.structs.replace(put_back, excess=bet.excess_with(command.amount))]
     return [
         msgspec.structs.replace(put_back, number=number, amount=amount)
         for number, amount in parts.items()
@@ -328,6 +334,7 @@ def judge_line(game: Game, state: TableState, command: commands.JudgeLine) -> li
             by=command.by,
             area=command.area,
             approved_by=second,
+            excess=0 if command.accepted else bet.excess_with(command.amount),
         )
     ]
 

@@ -9,8 +9,12 @@ from msgspec.structs import replace
 from threedice.facts import STAFF
 from threedice.names import skeleton
 from threedice.table import commands, events
-from threedice.table.chip_counts.counts import is_colour
-from threedice.table.chip_counts.racks import require_fill_counts, require_no_counts
+from threedice.table.chip_counts.counts import is_value_chip
+from threedice.table.chip_counts.racks import (
+    require_colour_name,
+    require_fill_counts,
+    require_no_counts,
+)
 from threedice.table.debts import require_release, set_off_payments
 from threedice.table.rules import (
     handles,
@@ -117,12 +121,10 @@ def take_colour(game: Game, state: TableState, command: commands.TakeColour) -> 
         state, {kind: each for kind, each in equipment if each.needed == "with-non-value-chips"}
     )
     seat = require_seat(state, command.player)
-    if (
-        not is_colour(command.colour)
-        or command.value < 1
-        or command.value % state.chips[0]
-        or seat.stack % command.value
-    ):
+    racked = (state.holders or {}).get("float", {})
+    if is_value_chip(command.colour) or command.colour not in racked:
+        require_colour_name(command.colour)
+    if command.value < 1 or command.value % state.chips[0] or seat.stack % command.value:
         raise refuse("chips/colour-value", rule, chip=state.chips[0])
     alike = skeleton(command.colour)
     if any(skeleton(each.colour) == alike for each in state.seats.values() if each is not seat):

@@ -36,6 +36,17 @@ def decide(
 
     `ages` are the ages in years of the people who act, by id; None if they are checked elsewhere.
     """
+    decided = decide_amounts(game, state, command, ages)
+    return tuple(decided if state.holders is None else plan_chips(game, state, command, decided))
+
+
+def decide_amounts(
+    game: Game,
+    state: TableState,
+    command: AnyCommand,
+    ages: Mapping[str, int | None] | None = None,
+) -> list[AnyEvent]:
+    """Return the events of a command without the chips that they move, whatever the rack has."""
     if state.open and game.hash != state.game_hash:
         raise InvariantBroken(f"the table was opened on another game or version than {game.id}")
     releases = isinstance(command, ReleaseTable) and state.locked
@@ -50,8 +61,7 @@ def decide(
         require_round_goes_on(game, state)
     if ages is not None:
         require_ages(game, command, ages)
-    decided = HANDLERS[type(command)](game, state, command)
-    return tuple(decided if state.holders is None else plan_chips(game, state, command, decided))
+    return HANDLERS[type(command)](game, state, command)
 
 
 def _require_named_round(game: Game, state: TableState, command: BetCommand) -> None:

@@ -49,9 +49,14 @@ class PublicEvent(TableEvent, frozen=True, kw_only=True):
 
 
 class ChipEvent(TableEvent, frozen=True, kw_only=True):
-    """Base of the events that move chips; at a table that deals in chips they say which."""
+    """Base of the events that move chips; at a table that deals in chips they say which.
+
+    `colours_owed` is the change of what the house owes for coloured chips in play, at a table with
+    an account for that; only staff see it.
+    """
 
     chip_moves: list[ChipMove] | msgspec.UnsetType = msgspec.UNSET
+    colours_owed: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class PlayerEvent(ChipEvent, frozen=True, kw_only=True):
@@ -62,7 +67,10 @@ class PlayerEvent(ChipEvent, frozen=True, kw_only=True):
 
 
 class TableOpened(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="TableOpened"):
-    """The table was opened on a game, pinned by hash."""
+    """The table was opened on a game, pinned by hash.
+
+    `colours_account` is false in older logs: there the float owes for coloured chips in play.
+    """
 
     audience = Audience(hidden={"float_amount": 0, "chip_moves": msgspec.UNSET})
     table: str
@@ -75,6 +83,7 @@ class TableOpened(ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag=
     limits: TableLimits
     by: Actor
     approved_by: Actor | None = None
+    colours_account: bool = False
 
 
 class CheckPassed(TableEvent, frozen=True, kw_only=True, omit_defaults=True, tag="CheckPassed"):
@@ -275,31 +284,42 @@ class BetPlaced(PlayerEvent, frozen=True, kw_only=True, tag="BetPlaced"):
 
 
 class BetWithdrawn(PlayerEvent, frozen=True, kw_only=True, tag="BetWithdrawn"):
-    """A player's chips were withdrawn from a box before the close, from one area if named."""
+    """A player's chips were withdrawn from a box before the close, from one area if named.
+
+    The `excess` of a whole bet goes back with it.
+    """
 
     spot: Spot
     amount: int
     area: str = ""
+    excess: int | msgspec.UnsetType = msgspec.UNSET
 
 
 ALL_PLACEMENTS: Final = 0
 """In place of the number of a placement: all placements of a bet."""
 
 
-class BetRejected(PlayerEvent, frozen=True, kw_only=True, tag="BetRejected"):
+class BetRejected(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="BetRejected"):
     """Chips over a limit were returned to a player.
 
-    `number` is the placement, or `ALL_PLACEMENTS` for the whole bet.
+    `number` is the placement, or `ALL_PLACEMENTS` for the whole bet, with which its `excess` goes
+    back. What cannot be returned for lack of change `waits`: it lies as excess until the bet is
+    settled or taken back, and does not play.
     """
 
     spot: Spot
     amount: int
     number: int
     limit: UpperLimit
+    waits: bool = False
+    excess: int = 0
 
 
 class ChipsRelocated(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of the events that move chips to another box; the areas are named if known."""
+    """Base of the events that move chips to another box; the areas are named if known.
+
+    The `excess` of a whole bet moves with it.
+    """
 
     spot: Spot
     to_spot: Spot
@@ -307,6 +327,7 @@ class ChipsRelocated(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True)
     by: Actor
     area: str = ""
     to_area: str = ""
+    excess: int = 0
 
 
 class ChipsMoved(ChipsRelocated, frozen=True, kw_only=True, tag="ChipsMoved"):
@@ -326,7 +347,10 @@ class ChipsPutBack(ChipsRelocated, frozen=True, kw_only=True, tag="ChipsPutBack"
 
 
 class LineJudged(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag="LineJudged"):
-    """Chips on a line were accepted as a bet, or returned to the player."""
+    """Chips on a line were accepted as a bet, or returned to the player.
+
+    The `excess` of a whole bet goes back with it.
+    """
 
     spot: Spot
     amount: int
@@ -334,6 +358,7 @@ class LineJudged(PlayerEvent, frozen=True, kw_only=True, omit_defaults=True, tag
     by: Actor
     area: str = ""
     approved_by: Actor | None = None
+    excess: int = 0
 
 
 class DiceOffered(PublicEvent, frozen=True, kw_only=True, tag="DiceOffered"):
@@ -393,33 +418,43 @@ class AreasLit(PublicEvent, frozen=True, kw_only=True, tag="AreasLit"):
     correct: bool
 
 
-class BetsApportioned(ChipEvent, frozen=True, kw_only=True, tag="BetsApportioned"):
-    """Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played)."""
+class BetsApportioned(
+    ChipEvent, frozen=True, kw_only=True, omit_defaults=True, tag="BetsApportioned"
+):
+    """Bets over a limit that nobody noticed play in part: (spot, player, stake, amount played).
+
+    At a table that deals in chips the rest `waits`: it lies as excess until the bet is settled.
+    """
 
     audience = Audience(lists={"bets": 1, "chip_moves": 2})
     bets: list[tuple[Spot, PlayerId, int, int]]
+    waits: bool = False
 
 
-class LosersCollected(ChipEvent, frozen=True, kw_only=True, tag="LosersCollected"):
+class SettlementEvent(ChipEvent, frozen=True, kw_only=True):
+    """Base of the events that settle bets; the `excess` that lay with them goes back."""
+
+    audience = Audience(lists={"bets": 1, "chip_moves": 2, "excess": 1})
+    excess: list[Stake] | msgspec.UnsetType = msgspec.UNSET
+
+
+class LosersCollected(SettlementEvent, frozen=True, kw_only=True, tag="LosersCollected"):
     """The losing bets were collected."""
 
-    audience = Audience(lists={"bets": 1, "chip_moves": 2})
     bets: list[Stake]
 
 
-class AreaPaid(ChipEvent, frozen=True, kw_only=True, tag="AreaPaid"):
+class AreaPaid(SettlementEvent, frozen=True, kw_only=True, tag="AreaPaid"):
     """The winning bets of one spot were paid and returned before those of the others."""
 
-    audience = Audience(lists={"bets": 1, "chip_moves": 2})
     spot: Spot
     bets: list[Payout]
     by: Actor
 
 
-class WinnersPaid(ChipEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
+class WinnersPaid(SettlementEvent, frozen=True, kw_only=True, tag="WinnersPaid"):
     """The winning bets still unpaid were paid and returned; the round is settled."""
 
-    audience = Audience(lists={"bets": 1, "chip_moves": 2})
     round: int
     dice: tuple[int, int, int]
     bets: list[Payout]

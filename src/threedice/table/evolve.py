@@ -134,16 +134,16 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             seat = state.seats[event.player]
             seat.colour, seat.colour_value = "", 0
         case events.BetWithdrawn():
-            _take_back(state, event, area=event.area)
+            _take_back(state, event)
         case events.BetRejected():
-            _take_back(state, event, number=event.number)
+            _reject(state, event)
         case events.ChipsMoved():
             _move(state, event)
         case events.ChipsPutBack():
             _move(state, event, event.number)
         case events.LineJudged():
             if not event.accepted:
-                _take_back(state, event, area=event.area)
+                _take_back(state, event)
         case events.DiceOffered():
             state.shooter = Shooter(event.player)
             state.current.done.add("offer-dice")
@@ -206,6 +206,9 @@ def evolve(state: TableState, event: AnyEvent) -> TableState:
             assert_never(event)
     if state.holders is not None:
         apply_moves(state.holders, event_moves(event))
+    if state.colours_owed is not None and isinstance(event, events.ChipEvent):
+        state.colours_owed += event.colours_owed or 0
+        state.float_amount += event.colours_owed or 0
     return state
 
 
@@ -222,6 +225,7 @@ def _open(state: TableState, event: events.TableOpened) -> None:
     state.checks.clear()
     state.equipment.failed.clear()
     state.holders = None if event.chip_moves is msgspec.UNSET else {}
+    state.colours_owed = 0 if event.colours_account else None
 
 
 def _close(state: TableState, event: events.TableClosed) -> None:
@@ -229,7 +233,7 @@ def _close(state: TableState, event: events.TableClosed) -> None:
     if state.holders is not None:
         state.closings += 1
         state.uncounted_drops[state.closings] = event.drop
-        state.holders = None
+        state.holders = state.colours_owed = None
     for player, _ in event.carried_away:
         del state.seats[player]
     state.float_amount = state.drop = 0
@@ -319,15 +323,31 @@ def _place(state: TableState, event: events.BetPlaced) -> None:
     current.totals[spot] = current.totals.get(spot, 0) + amount
 
 
-def _take_back(
-    state: TableState,
-    event: events.BetWithdrawn | events.BetRejected | events.LineJudged,
-    area: str = "",
-    number: int = 0,
-) -> None:
+def _take_back(state: TableState, event: events.BetWithdrawn | events.LineJudged) -> None:
     """Return chips from a spot to a stack."""
-    _remove_chips(state, event.spot, event.player, event.amount, area, number)
-    _return_chips(state, event.player, event.amount)
+    excess = _lift_excess(state, event.spot, event.player, event.excess)
+    _remove_chips(state, event.spot, event.player, event.amount, event.area)
+    _return_chips(state, event.player, event.amount + excess)
+
+
+def _reject(state: TableState, event: events.BetRejected) -> None:
+    """Return chips over a limit to a stack, or let them lie as excess if they wait."""
+    excess = _lift_excess(state, event.spot, event.player, event.excess)
+    if event.waits:
+        state.current.bets[event.spot][event.player].excess += event.amount
+    else:
+        _return_chips(state, event.player, event.amount + excess)
+    _remove_chips(state, event.spot, event.player, event.amount, number=event.number)
+
+
+def _lift_excess(
+    state: TableState, spot: Spot, player: PlayerId, excess: int | msgspec.UnsetType
+) -> int:
+    """Take excess off a bet, and return how much."""
+    if not excess:
+        return 0
+    state.current.bets[spot][player].excess -= excess
+    return excess
 
 
 def _return_chips(state: TableState, player: PlayerId, amount: int) -> None:
@@ -362,7 +382,7 @@ def _remove_chips(
         amount -= taken
         if not last.amount:
             bet.placements.remove(last)
-    if not bet.placements:
+    if not bet.placements and not bet.excess:
         _forget_bet(current, spot, player)
     return removed
 
@@ -379,10 +399,12 @@ def _move(
 ) -> None:
     """Move chips to another spot; they keep their area unless the event names another."""
     to_spot, to_area = event.to_spot, event.to_area or event.to_spot.partition("@")[2]
+    excess = _lift_excess(state, event.spot, event.player, event.excess)
     removed = _remove_chips(state, event.spot, event.player, event.amount, event.area, number)
     current = state.current
     bet = current.bets.setdefault(to_spot, {}).setdefault(event.player, Bet())
     bet.total += event.amount
+    bet.excess += excess
     for placement in reversed(removed):
         placement.area = to_area or placement.area
         origin = placement.origin or event.spot
@@ -402,8 +424,12 @@ def _move(
 def _apportion(state: TableState, event: events.BetsApportioned) -> None:
     current = state.current
     for spot, player, stake, plays in event.bets:
-        current.bets[spot][player].total = plays
+        bet = current.bets[spot][player]
+        bet.total = plays
         current.totals[spot] -= stake - plays
+        if event.waits:
+            bet.excess += stake - plays
+            continue
         _return_chips(state, player, stake - plays)
         if not plays:
             _forget_bet(current, spot, player)
@@ -416,6 +442,7 @@ def _collect(state: TableState, event: events.LosersCollected) -> None:
     for _, player, amount in event.bets:
         seats[player].at_risk -= amount
         nets[player] = nets.get(player, 0) - amount
+    _return_excess(state, event)
     state.float_amount += sum(amount for _, _, amount in event.bets)
 
 
@@ -426,7 +453,17 @@ def _pay(state: TableState, event: events.AreaPaid | events.WinnersPaid) -> None
         seat.at_risk -= stake
         seat.stack += stake + winnings
         nets[player] = nets.get(player, 0) + winnings
+    _return_excess(state, event)
     state.float_amount -= sum(winnings for _, _, _, winnings in event.bets)
+
+
+def _return_excess(state: TableState, event: events.SettlementEvent) -> None:
+    """Return the excess that lay with the bets that an event settles."""
+    for spot, player, amount in event.excess or ():
+        _lift_excess(state, spot, player, amount)
+        _return_chips(state, player, amount)
+        if not state.current.bets[spot][player].total:
+            _forget_bet(state.current, spot, player)
 
 
 def _end_round(state: TableState, event: events.WinnersPaid) -> None:

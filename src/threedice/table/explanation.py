@@ -168,6 +168,8 @@ class _Explanation:
             case events.BetRejected(player=self.player, spot=self.spot):
                 clauses = _limit_clauses(game, event.limit)
                 self._add_stake(-event.amount, f"rejected-{event.limit}", clauses)
+                if event.waits:
+                    self.staked.append(ExplanationLine("excess-waits", {"amount": event.amount}))
             case events.LineJudged(player=self.player, spot=self.spot):
                 clauses = _cause_clauses(game, "bet-on-line")
                 if event.accepted:
@@ -269,7 +271,7 @@ class _Explanation:
         lines = [ExplanationLine(code, facts)]
         shares = apportion_by_rule(rule, stakes, allowed, box.minimum, step) if rule else {}
         share = shares.get(self.player, plays)
-        if share != plays:
+        if share != plays:  # older versions raised what the rack could not return
             lines.append(ExplanationLine("return-raised", {"amount": stake - share}))
         played = {"plays": plays, "returned": stake - plays}
         return [*lines, ExplanationLine("plays", played, clauses)]

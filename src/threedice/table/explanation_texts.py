@@ -48,6 +48,8 @@ EXPLANATION_TEXTS: Final[dict[str, str]] = {
     "withdrawn": "{amount} withdrawn from {box}.",
     "rejected-maximum": "{amount} rejected, over the maximum ({clauses}).",
     "rejected-differential": "{amount} rejected, over the differential ({clauses}).",
+    "excess-waits": "The rack has no change for the {amount}, so it lies with the bet without "
+    "playing, and goes back with it.",
     "line-counts": "{amount} on the line counts ({clauses}).",
     "line-returned": "{amount} on the line does not count and is returned ({clauses}).",
     "moved-to": "{amount} moved to {box}.",

@@ -10,7 +10,7 @@ import msgspec
 from threedice.money import MAX_AMOUNT
 from threedice.table import commands
 from threedice.table.commands import Actor
-from threedice.table.decide import decide
+from threedice.table.decide import decide_amounts
 from threedice.table.evolve import evolve
 from threedice.table.rules import steps_before
 from threedice.table.state import TableState
@@ -37,7 +37,6 @@ def forecast_settlement(game: Game, state: TableState) -> Iterator[AnyEvent]:
         for event in _decide_step(game, copy, "collect-losers"):
             yield event
             evolve(copy, event)
-    copy.holders = None
     yield from _decide_step(game, copy, "pay-winners")
 
 
@@ -53,7 +52,7 @@ def _copy(state: TableState) -> TableState:
     return _STATE_DECODER.decode(_STATE_ENCODER.encode(state))
 
 
-def _decide_step(game: Game, state: TableState, step: StepName) -> tuple[AnyEvent, ...]:
+def _decide_step(game: Game, state: TableState, step: StepName) -> list[AnyEvent]:
     state.current.done.update(steps_before(game, state, step))
     by = Actor(id="", role=game.facts.procedure.steps[step].by[0])
-    return decide(game, state, commands.PLAIN_STEP_COMMANDS[step](by=by))
+    return decide_amounts(game, state, commands.PLAIN_STEP_COMMANDS[step](by=by))

@@ -35,6 +35,24 @@ _UnpostedEvent = (
 
 def table_postings(event: AnyEvent) -> list[Posting]:
     """Return the postings of a table's event."""
+    if isinstance(event, events.ChipEvent) and event.colours_owed:
+        return _with_colours(_amount_postings(event), event.colours_owed)
+    return _amount_postings(event)
+
+
+def _with_colours(postings: list[Posting], owed: int) -> list[Posting]:
+    """Return postings with the change of what the house owes for coloured chips in play.
+
+    The rack gives and takes coloured chips, which have no value there. A growing debt is posted
+    first and a shrinking one last, so that the float is never short in between.
+    """
+    if owed > 0:
+        return [Posting("colours", "float", owed), *postings]
+    return [*postings, Posting("float", "colours", -owed)]
+
+
+def _amount_postings(event: AnyEvent) -> list[Posting]:
+    """Return the postings of an event's amounts."""
     if isinstance(event, events.BetPlaced):  # most events are bets
         player = event.player
         return [Posting(stack_account(player), "layout", event.amount, player, event.spot)]
@@ -42,12 +60,14 @@ def table_postings(event: AnyEvent) -> list[Posting]:
         return []
     match event:
         case events.LosersCollected():
-            return [
+            lost = [
                 Posting("layout", "float", amount, player, spot)
                 for spot, player, amount in event.bets
             ]
+            return [*lost, *_returned_stakes(event.excess or ())]
         case events.AreaPaid() | events.WinnersPaid():
-            return [posting for bet in event.bets for posting in _win_postings(bet)]
+            won = [posting for bet in event.bets for posting in _win_postings(bet)]
+            return [*won, *_returned_stakes(event.excess or ())]
         case events.ShooterWon(player=player):
             return _win_postings(("", player, event.stake, event.winnings))
         case events.ShooterLost(player=player):
@@ -103,11 +123,17 @@ def table_postings(event: AnyEvent) -> list[Posting]:
                 Posting(*paid, amount, player),
                 Posting("vault", owing_account(player), amount, player),
             ]
-        case events.BetWithdrawn() | events.BetRejected():
-            return _returned_stakes([(event.spot, event.player, event.amount)])
-        case events.LineJudged():
-            returned = 0 if event.accepted else event.amount
+        case events.BetWithdrawn():
+            returned = event.amount + (event.excess or 0)
             return _returned_stakes([(event.spot, event.player, returned)])
+        case events.BetRejected():
+            returned = 0 if event.waits else event.amount + event.excess
+            return _returned_stakes([(event.spot, event.player, returned)])
+        case events.LineJudged():
+            returned = 0 if event.accepted else event.amount + event.excess
+            return _returned_stakes([(event.spot, event.player, returned)])
+        case events.BetsApportioned(waits=True):
+            return []
         case events.BetsApportioned():
             return _returned_stakes(
                 (spot, player, stake - plays) for spot, player, stake, plays in event.bets
@@ -187,6 +213,8 @@ def table_balance(state: TableState, account: str) -> int | None:
             return state.float_amount
         case "cash":
             return state.drop
+        case "colours":
+            return -(state.colours_owed or 0)
         case _:
             return None
 
@@ -194,4 +222,5 @@ def table_balance(state: TableState, account: str) -> int | None:
 def table_accounts(state: TableState) -> list[str]:
     """Return the accounts that can have a balance by a table's state."""
     stacks, debts = map(stack_account, state.seats), map(owing_account, state.owing)
-    return ["float", "cash", "layout", *stacks, *debts]
+    colours = [] if state.colours_owed is None else ["colours"]
+    return ["float", "cash", "layout", *colours, *stacks, *debts]

@@ -77,7 +77,8 @@ def open_table(game: Game, state: TableState, command: commands.OpenTable) -> li
         return [opened]
     racked, opener = open_rack(game, state, command)
     moves = [("vault", "float", "", racked)]
-    return [replace(opened, float_amount=face_value(racked), chip_moves=moves), opener]
+    value = face_value(racked)
+    return [replace(opened, float_amount=value, chip_moves=moves, colours_account=True), opener]
 
 
 @handles(commands.SetLimits)

@@ -111,7 +111,10 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             return f"  {event.player} withdraws {fmt(event.amount)} from {event.spot}."
         case events.BetRejected():
             where, limit = event.spot, event.limit
-            return f"  {fmt(event.amount)} of {event.player}'s on {where} is over the {limit}."
+            waits = "; it lies there without playing, for lack of change" if event.waits else ""
+            return (
+                f"  {fmt(event.amount)} of {event.player}'s on {where} is over the {limit}{waits}."
+            )
         case events.ChipsMoved():
             where = f"{event.spot} to {event.to_spot}"
             return f"  {fmt(event.amount)} of {event.player}'s is moved, {where}."
@@ -148,11 +151,12 @@ def _describe_event(game: Game, event: AnyEvent, fmt: AmountFormatter) -> str:
             )
             return f"  Pro rata: {shares}."
         case events.LosersCollected():
-            return f"  Losers collected: {_stakes(event.bets, fmt)}."
+            return f"  Losers collected: {_stakes(event.bets, fmt)}{_excess(event, fmt)}."
         case events.AreaPaid():
-            return f"  Winners of {event.spot} paid: {_payouts(event.bets, fmt)}."
+            payouts = _payouts(event.bets, fmt)
+            return f"  Winners of {event.spot} paid: {payouts}{_excess(event, fmt)}."
         case events.WinnersPaid():
-            return f"  Winners paid: {_payouts(event.bets, fmt)}."
+            return f"  Winners paid: {_payouts(event.bets, fmt)}{_excess(event, fmt)}."
         case events.ShooterAdvanced():
             return f"  {event.player} has thrown {event.throws} and throws again."
         case events.ShooterWon():
@@ -243,6 +247,11 @@ def _faces(game: Game, dice: tuple[int, int, int]) -> str:
 def _stakes(stakes: Iterable[Stake], fmt: AmountFormatter) -> str:
     texts = (f"{player}'s {fmt(amount)} on {spot}" for spot, player, amount in stakes)
     return "; ".join(texts) or "none"
+
+
+def _excess(event: events.SettlementEvent, fmt: AmountFormatter) -> str:
+    """Return the mention of what goes back without having played, or nothing."""
+    return f"; back without playing: {_stakes(event.excess, fmt)}" if event.excess else ""
 
 
 def _payouts(payouts: Iterable[Payout], fmt: AmountFormatter) -> str:

@@ -431,8 +431,10 @@ TABLE_REFUSAL_TEXTS: Final[dict[str, str]] = {
     "chips/stack": "{amount} is more than the {stack} in the stack; choose at most that",
     "chips/colour-taken": "{colour} is another player's colour",
     "chips/no-colours": "non-value chips are not used in this game",
-    "chips/colour-value": "give a colour, and a value that is a multiple of {chip}, the smallest "
-    "chip, and divides the stack",
+    "chips/colour-name": "{colour} cannot be the name of a colour; use letters a to z, with hyphens"
+    " between them, such as light-blue",
+    "chips/colour-value": "give a value that is a multiple of {chip}, the smallest chip, and "
+    "divides the stack",
     "chips/bets-down": "the player has bets on the layout; settle them first",
     "chips/amounts-only": "this table deals in amounts; give no counts of chips",
     "chips/not-counted": "this table deals in chips; count them by denomination",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import UNSET, UnsetType
+
 from threedice.dice import contains
 from threedice.money import Amount
 from threedice.table import commands, events
-from threedice.table.chip_counts.moves import ChipPlan
 from threedice.table.debts import set_off_payments
 from threedice.table.limits import box_of, limits_in_force, permitted_total, stake_step
 from threedice.table.rejections import find_rejections, rejects_at_close
@@ -24,13 +25,13 @@ from threedice.table.rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from threedice.dice import Roll
     from threedice.money import Odds
     from threedice.rulebook import Box, Game
     from threedice.rulebook.conduct import ProRataRule
-    from threedice.table.events import AnyEvent, Payout
+    from threedice.table.events import AnyEvent, Payout, Stake
     from threedice.table.limits import PlayerId, Spot
     from threedice.table.state import Bet, Shooter, TableState
 
@@ -42,18 +43,26 @@ def collect_losers(
     """Apportion bets over a limit, and collect the losing bets."""
     require_step(game, state, command)
     roll = state.current.final_result
-    shares = _shares_to_play(game, state, _staked(game, state))
+    shares = list(_shares_to_play(game, state, _staked(game, state)))
+    waits = state.holders is not None
+    apportioned = [events.BetsApportioned(bets=shares, waits=waits)] if shares else []
     plays = {(spot, player): share for spot, player, _, share in shares}
-    losing = [
-        (spot, player, plays.get((spot, player), bet.total))
-        for spot, bets in working_order(game, state)
-        if winning_odds(game, spot, roll) is None
-        for player, bet in bets.items()
-        if plays.get((spot, player), bet.total)
-    ]
-    apportioned = [events.BetsApportioned(bets=shares)] if shares else []
-    collected = events.LosersCollected(bets=losing)
+    losing: list[Stake] = []
+    excess: list[Stake] = []
+    for spot, bets in working_order(game, state):
+        if winning_odds(game, spot, roll) is not None:
+            continue
+        for player, bet in bets.items():
+            share = plays.get((spot, player), bet.total)
+            losing.append((spot, player, share))
+            if waits:
+                excess.append((spot, player, bet.lying - share))
+    collected = events.LosersCollected(bets=_nonzero(losing), excess=_nonzero(excess) or UNSET)
     return [*apportioned, collected, *_shooter_lost(game, state, roll)]
+
+
+def _nonzero(stakes: Iterable[Stake]) -> list[Stake]:
+    return [stake for stake in stakes if stake[2]]
 
 
 @handles(commands.PayArea)
@@ -68,7 +77,8 @@ def pay_area(game: Game, state: TableState, command: commands.PayArea) -> list[A
         raise refuse("payment/none", step, box=place)
     require_float(state, sum(winnings for *_, winnings in paid))
     set_off = _set_off_winnings(game, state, state.current.number, paid, [])
-    return [events.AreaPaid(spot=spot, bets=paid, by=command.by), *set_off]
+    excess = _winners_excess(game, state, spot)
+    return [events.AreaPaid(spot=spot, bets=paid, excess=excess, by=command.by), *set_off]
 
 
 @handles(commands.PayWinners)
@@ -81,7 +91,8 @@ def pay_winners(game: Game, state: TableState, command: commands.PayWinners) -> 
     total += sum(each.winnings for each in shooter if isinstance(each, events.ShooterWon))
     require_float(state, total)
     number = state.current.number
-    settled = events.WinnersPaid(round=number, dice=roll, bets=paid)
+    excess = _winners_excess(game, state)
+    settled = events.WinnersPaid(round=number, dice=roll, bets=paid, excess=excess)
     return [*shooter, settled, *_set_off_winnings(game, state, number, paid, shooter)]
 
 
@@ -92,7 +103,20 @@ def _unpaid_winners(game: Game, state: TableState) -> Iterator[Payout]:
         odds = winning_odds(game, spot, roll)
         if odds is not None:
             for player, bet in bets.items():
-                yield spot, player, bet.total, odds.winnings(Amount(bet.total))
+                if bet.total:
+                    yield spot, player, bet.total, odds.winnings(Amount(bet.total))
+
+
+def _winners_excess(game: Game, state: TableState, spot: Spot = "") -> list[Stake] | UnsetType:
+    """Return the excess that lies with winning bets, of one spot if named, for tables in chips."""
+    roll = state.current.final_result
+    excess = _nonzero(
+        (each, player, bet.excess)
+        for each, bets in working_order(game, state)
+        if spot in ("", each) and winning_odds(game, each, roll) is not None
+        for player, bet in bets.items()
+    )
+    return excess or UNSET
 
 
 def _set_off_winnings(
@@ -134,7 +158,7 @@ def playing_stakes(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, i
     """Return what each bet on the layout would play if the round went on from here.
 
     An electronic table rejects excess at the close, and unnoticed excess is apportioned when losers
-    are collected, as far as the chips of the table can give it back.
+    are collected.
     """
     if state.round is None:
         return {}
@@ -158,16 +182,8 @@ def _staked(game: Game, state: TableState) -> dict[Spot, dict[PlayerId, int]]:
 
 def _shares_to_play(
     game: Game, state: TableState, stakes: Mapping[Spot, Mapping[PlayerId, int]]
-) -> list[tuple[Spot, str, int, int]]:
-    """Return the bets that play in part: (spot, player, stake, amount played)."""
-    shares = list(_pro_rata_shares(game, state, stakes))
-    return shares if state.holders is None else _payable_shares(game, state, shares)
-
-
-def _pro_rata_shares(
-    game: Game, state: TableState, stakes: Mapping[Spot, Mapping[PlayerId, int]]
 ) -> Iterator[tuple[Spot, str, int, int]]:
-    """Yield the bets over a limit with their shares by the rule: (spot, player, stake, share)."""
+    """Yield the bets that play in part: (spot, player, stake, amount played)."""
     policy, limits = game.facts.limits, limits_in_force(state)
     shared = policy.maximum.scope == "box" and policy.maximum.unnoticed == "pro-rata"
     rule = policy.pro_rata if shared else None
@@ -185,23 +201,6 @@ def _pro_rata_shares(
         for player, stake in bets.items():
             if shares[player] != stake:
                 yield spot, player, stake, shares[player]
-
-
-def _payable_shares(
-    game: Game, state: TableState, shares: Sequence[tuple[Spot, str, int, int]]
-) -> list[tuple[Spot, str, int, int]]:
-    """Return shares whose returned parts chips can make: the next higher part where they cannot.
-
-    A bet of which less than the minimum would be left goes back whole.
-    """
-    plan, limits, payable = ChipPlan(game, state), limits_in_force(state), []
-    for spot, player, stake, share in shares:
-        step = stake_step(game.boxes[box_of(spot)], state.chips)
-        least = min(share, limits.for_box(box_of(spot)).minimum)
-        returned = plan.least_payable(spot, player, stake - share, stake - least, step) or stake
-        plan.return_stake(spot, player, returned)
-        payable.append((spot, player, stake, stake - returned))
-    return payable
 
 
 def require_float(state: TableState, paid: int) -> None:

@@ -49,10 +49,23 @@ class Placement(msgspec.Struct, gc=False):
 
 @dataclass(slots=True)
 class Bet:
-    """A player's chips on a spot, placement by placement."""
+    """A player's chips on a spot that play, placement by placement.
+
+    `excess` lies with them and does not play: it was rejected, or exceeds the bet's share.
+    """
 
     total: int = 0
     placements: list[Placement] = field(default_factory=list)
+    excess: int = 0
+
+    @property
+    def lying(self) -> int:
+        """All that lies on the spot."""
+        return self.total + self.excess
+
+    def excess_with(self, amount: int) -> int:
+        """Return the excess that goes with an amount taken off: all of it with the whole bet."""
+        return self.excess if amount == self.total else 0
 
 
 Bets = dict[str, dict[str, Bet]]
@@ -252,6 +265,11 @@ class TableState:
     equipment: EquipmentState = field(default_factory=EquipmentState)
     holders: dict[str, ChipCounts] | None = None
     """The chips of each holder since the opening; None at a table that deals in amounts."""
+    colours_owed: int | None = None
+    """What the house owes for coloured chips in play, by the events since the opening.
+
+    None at a table without an account for it: in amounts, or opened by an older version.
+    """
     slips: int = 0
     """The number of the last slip: of an opener, a fill, a credit, a count or a closer."""
     last_closer: ChipCounts | None = None

@@ -121,7 +121,7 @@ def void_round(
 
 
 def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
-    """Return every bet on the layout, including those left standing by a void round.
+    """Return every bet as it lies on the layout, including those left standing by a void round.
 
     After the losers have been collected, only the winning bets are left.
     """
@@ -129,7 +129,7 @@ def stakes_on_layout(game: Game, state: TableState) -> list[Stake]:
     layout = current.bets if current else state.standing[0] if state.standing else {}
     roll = current.final_result if current and "collect-losers" in current.done else None
     return [
-        (spot, player, bet.total)
+        (spot, player, bet.lying)
         for spot, bets in layout.items()
         if roll is None or winning_odds(game, spot, roll)
         for player, bet in bets.items()

@@ -198,7 +198,13 @@ export class Story {
         break;
       case "BetRejected":
         if (event.player === this.me)
-          this.touched("rejected", event.number, view, event.amount, `${event.limit} ${event.spot}`);
+          this.touched(
+            "rejected",
+            event.number,
+            view,
+            event.amount,
+            `${event.waits ? "waits" : event.limit} ${event.spot}`,
+          );
         break;
       case "BetsApportioned":
         for (const [spot, player, stake, plays] of event.bets)

@@ -67,6 +67,8 @@ def _redact(event: _Event, player: str, lists: PlayerLists) -> _Event:
     audience = event.audience
     cut = {field: lists.get(field, []) for field in audience.lists if getattr(event, field)}
     changes = {**audience.hidden, **cut}
+    if isinstance(event, table_events.ChipEvent) and event.colours_owed:
+        changes["colours_owed"] = msgspec.UNSET
     if audience.others and player not in _lists_by_player(event):
         changes |= audience.others
     return msgspec.structs.replace(event, **changes) if changes else event

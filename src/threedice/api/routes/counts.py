@@ -30,7 +30,7 @@ from threedice.house.reports.statements import StatementReader
 from threedice.house.variances import CountPolicy
 from threedice.rulebook import Game
 from threedice.table.chip_counts.counts import face_value, without_zeros
-from threedice.table.chip_counts.ledger import chip_balance, chip_pile
+from threedice.table.chip_counts.ledger import chip_balance, chip_pile, owed_for_colours
 from threedice.table.commands import Actor
 from threedice.table.limits import LimitMode, TableLimits
 from threedice.table.state import TableState
@@ -65,7 +65,9 @@ class RackView(msgspec.Struct, frozen=True):
     """The chips of a table at a version, by denomination.
 
     A table that deals in amounts has none. `value` is what the value chips of the rack are worth,
-    `float_amount` that less the coloured chips in play. `bets` are piles by spot and player.
+    `colours_owed` what the coloured chips in play are worth, and `float_amount` the balance of the
+    float, which owes for them at a table that an older version opened. `bets` are piles by spot and
+    player.
     `uncounted_drops` are the closings whose drop box nobody has counted yet, with the cash that the
     log expects in it. `slips` is the number of the last slip, and `last_closer` the rack as it was
     counted at the last close. `planned` is how a table of the house file opens for the
@@ -78,6 +80,7 @@ class RackView(msgspec.Struct, frozen=True):
     rack: dict[str, int]
     value: int
     float_amount: int
+    colours_owed: int
     colours: list[ColourView]
     stacks: dict[str, dict[str, int]]
     bets: dict[str, dict[str, ChipPile]]
@@ -238,6 +241,7 @@ def rack_view(
         rack=rack,
         value=face_value(rack),
         float_amount=chip_balance(state, "float") or state.float_amount,
+        colours_owed=owed_for_colours(state),
         colours=[
             ColourView(player, seat.colour, seat.colour_value)
             for player, seat in state.seats.items()

@@ -5,6 +5,7 @@ Both apply the table's own rules to its durable state; nothing is written.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +18,7 @@ from threedice.api.routes.history import resolve_player
 from threedice.api.routes.tables import load_table, require_audience, require_table_staff
 from threedice.table.chip_counts.moves import rack_payments
 from threedice.table.events import BetsApportioned, LosersCollected, ShooterLost
-from threedice.table.forecast import forecast_settlement, state_after
+from threedice.table.forecast import forecast_settlement
 from threedice.table.limits import (
     box_of,
     find_breaches,
@@ -28,6 +29,7 @@ from threedice.table.limits import (
     stake_step,
 )
 from threedice.table.money import table_postings
+from threedice.table.settlement import working_order
 from threedice.table.state import Round
 
 if TYPE_CHECKING:
@@ -86,7 +88,10 @@ class LosingBet(msgspec.Struct, frozen=True):
 
 
 class ApportionedBet(msgspec.Struct, frozen=True):
-    """A bet over a limit found after betting closed: part of the stake plays, the rest returns."""
+    """A bet of which a part plays; `stake` is all that lies there, and the rest goes back with it.
+
+    The rest is over a limit: nobody noticed it, or it was rejected and waits for change.
+    """
 
     spot: str
     player: str
@@ -95,7 +100,7 @@ class ApportionedBet(msgspec.Struct, frozen=True):
 
 
 class WinningBet(msgspec.Struct, frozen=True):
-    """A winning bet to pay and to return.
+    """A winning bet to pay and to return; `stake` is what lies there, also if only a part plays.
 
     `chips` are the fewest chips of the rack that make the winnings, at a table that deals in chips;
     None if the rack cannot make them.
@@ -111,8 +116,9 @@ class WinningBet(msgspec.Struct, frozen=True):
 class WorkingSheet(msgspec.Struct, frozen=True):
     """The dealer's tasks at a version, in the order in which the dealer works the layout.
 
-    `lit`, `apportion`, `collect` and `pay` are empty until there is a result. Bets that have been
-    collected are no longer listed.
+    `lit`, `collect` and `pay` are empty until there is a result, and until then `apportion` lists
+    only bets of which a rejected part waits for change. Bets that have been collected are no longer
+    listed.
     """
 
     version: int
@@ -205,21 +211,32 @@ def working_sheet(game: Game, state: TableState, version: int) -> WorkingSheet:
     if "collect-losers" not in current.done:
         flags = _flags_in_working_order(game, state)
     if current.called is None:
-        return WorkingSheet(version, flags, [], [], [], [])
+        return WorkingSheet(version, flags, [], _apportioned(game, state, []), [], [])
     events = list(forecast_settlement(game, state))
     return WorkingSheet(
         version=version,
         flags=flags,
         lit=list(game.winning(current.called)),
-        apportion=[
-            ApportionedBet(*bet)
-            for each in events
-            if isinstance(each, BetsApportioned)
-            for bet in each.bets
-        ],
+        apportion=_apportioned(game, state, events),
         collect=[bet for each in events for bet in _losing_bets(game, each)],
         pay=_propose_chips(game, state, events),
     )
+
+
+def _apportioned(game: Game, state: TableState, events: list[AnyEvent]) -> list[ApportionedBet]:
+    """Return the bets that play in part: those with an excess now, and those over a limit."""
+    shares = {
+        (spot, player): plays
+        for each in events
+        if isinstance(each, BetsApportioned)
+        for spot, player, _, plays in each.bets
+    }
+    return [
+        ApportionedBet(spot, player, bet.lying, plays)
+        for spot, bets in working_order(game, state)
+        for player, bet in bets.items()
+        if (plays := shares.get((spot, player), bet.total)) != bet.lying
+    ]
 
 
 def _propose_chips(game: Game, state: TableState, events: list[AnyEvent]) -> list[WinningBet]:
@@ -227,10 +244,10 @@ def _propose_chips(game: Game, state: TableState, events: list[AnyEvent]) -> lis
     bets = [bet for each in events for bet in _winning_bets(game, each)]
     if state.holders is None:
         return bets
-    collected = (BetsApportioned, LosersCollected, ShooterLost)
-    after = state_after(state, [each for each in events if isinstance(each, collected)])
+    collected = [each for each in events if isinstance(each, LosersCollected | ShooterLost)]
     payouts = [(bet.spot, bet.player, bet.stake, bet.winnings) for bet in bets]
-    return [WinningBet(*payout, chips) for payout, chips in rack_payments(game, after, payouts)]
+    payments = rack_payments(game, state, collected, payouts)
+    return [WinningBet(*payout, chips) for payout, chips in payments]
 
 
 def _flags_in_working_order(game: Game, state: TableState) -> list[FlagView]:
@@ -250,11 +267,10 @@ def _losing_bets(game: Game, event: AnyEvent) -> Iterator[LosingBet]:
 
 def _winning_bets(game: Game, event: AnyEvent) -> Iterator[WinningBet]:
     postings = table_postings(event)
-    stakes = {
-        (posting.player, posting.spot): posting.amount
-        for posting in postings
-        if posting.source == "layout"
-    }
+    stakes = Counter[tuple[str, str]]()
+    for posting in postings:
+        if posting.source == "layout":
+            stakes[posting.player, posting.spot] += posting.amount
     for posting in postings:
         if posting.source == "float":
             spot, stake = posting.spot or _shooter_box(game), stakes[posting.player, posting.spot]

@@ -120,19 +120,20 @@ class StatementProjector:
             self._game_hash = event.game_hash
 
     def _rows(self, event: AnyStreamEvent) -> Iterator[tuple[str, StatementRow]]:
-        postings = postings_of(event)
+        # what the house owes for coloured chips is no player's gain, and no result
+        postings = [each for each in postings_of(event) if "colours" not in each[:2]]
         match event:
             case events.RoundStarted():
                 self._start_round(event)
-            case (
-                events.LosersCollected() | events.AreaPaid()
-                | events.ShooterLost() | events.ShooterWon()
-            ):  # fmt: skip
+            case events.LosersCollected() | events.AreaPaid() | events.WinnersPaid():
                 yield from self._settlement_rows(postings)
-            case events.WinnersPaid():
+                for spot, _, amount in event.excess or ():  # it lay there, and did not play
+                    self._stakes[spot] -= amount
+                if isinstance(event, events.WinnersPaid):
+                    yield self.stream, self._result_row(event)
+                    self._forget_round()
+            case events.ShooterLost() | events.ShooterWon():
                 yield from self._settlement_rows(postings)
-                yield self.stream, self._result_row(event)
-                self._forget_round()
             case events.ThrowRepeated():
                 self._stakes, self._win = {}, 0
                 yield from self._restored_rows(postings, event.cause)

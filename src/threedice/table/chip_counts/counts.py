@@ -6,10 +6,11 @@ A chip is named by its value in minor units ("25") or, if it has none printed on
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import pairwise
 from math import gcd
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
@@ -41,15 +42,22 @@ def is_value_chip(name: str) -> bool:
 
 
 def is_colour(name: str) -> bool:
-    """Return whether a name can be that of a coloured chip: it has a letter."""
-    return any(map(str.isalpha, name))
+    """Return whether a coloured chip may get a name: letters a to z, with hyphens between them.
+
+    Other programs read such a name as a text: `5e2` would be a number to a spreadsheet. Chips that
+    older logs name otherwise keep their names.
+
+    >>> is_colour("light-blue"), is_colour("5e2"), is_colour("__proto__")
+    (True, False, False)
+    """
+    return _COLOUR.fullmatch(name) is not None
+
+
+_COLOUR: Final = re.compile(r"[A-Za-z]+(-[A-Za-z]+)*")
 
 
 def find_unclear_colour(names: Iterable[str], known: Iterable[str]) -> str | None:
-    """Return the first name that names no colour, or that looks like another one or a known chip.
-
-    A name with a space too many could not be told from the one without it later, so it is unclear
-    too, unless it is that of a known chip.
+    """Return the first name of a colour that looks like another one or like a known chip.
 
     >>> find_unclear_colour(["red", "5", "Green", "green"], ["5", "red"])
     'green'
@@ -59,23 +67,15 @@ def find_unclear_colour(names: Iterable[str], known: Iterable[str]) -> str | Non
         (
             name
             for name in names
-            if not is_value_chip(name)
-            and (
-                not is_colour(name)
-                or seen.setdefault(_appearance(name), _without_spare_spaces(name)) != name
-            )
+            if not is_value_chip(name) and seen.setdefault(_appearance(name), name) != name
         ),
         None,
     )
 
 
-def _without_spare_spaces(name: str) -> str:
-    return " ".join(name.split())
-
-
 def _appearance(name: str) -> str:
     """Return a form that is equal for names that look alike; spaces are hard to see."""
-    return skeleton(_without_spare_spaces(name))
+    return skeleton(" ".join(name.split()))
 
 
 class ChipValues(dict[str, int]):

@@ -93,8 +93,9 @@ def chip_values(state: TableState, player: PlayerId) -> ChipValues:
 def chip_balance(state: TableState, account: str) -> int | None:
     """Return what the chips of an account are worth; None if the table does not count them.
 
-    Chips in a player's colour are worth money only while they are out of the rack: the float owes
-    for those what the value chips taken in for them are worth.
+    Chips in a player's colour are worth money only while they are out of the rack: the house owes
+    for those what the value chips taken in for them are worth. At a table without an account for
+    that, the float owes it.
     """
     holders = state.holders
     if holders is None:
@@ -104,7 +105,10 @@ def chip_balance(state: TableState, account: str) -> int | None:
         case "stack":
             return value_of(holders.get(account, {}), chip_values(state, player))
         case "float":
-            return face_value(holders.get("float", {})) - owed_for_colours(state)
+            value = face_value(holders.get("float", {}))
+            return value if state.colours_owed is not None else value - owed_for_colours(state)
+        case "colours":
+            return 0 if state.colours_owed is None else -owed_for_colours(state)
         case "layout":
             return sum(
                 value_of(counts, chip_values(state, holder.split("/", 2)[2]))
@@ -122,6 +126,33 @@ def owed_for_colours(state: TableState) -> int:
         for seat in state.seats.values()
         if seat.colour
     )
+
+
+def change_of_colours(state: TableState, event: events.ChipEvent, moves: Iterable[ChipMove]) -> int:
+    """Return by how much the house owes more for coloured chips that leave or enter the rack.
+
+    At a table without an account for that, the float owes, and nothing is recorded.
+    """
+    if state.colours_owed is None:
+        return 0
+    change = 0
+    for source, destination, player, counts in moves:
+        holders = (source, destination)
+        if "float" in holders and not any(each in OUTSIDE_HOLDERS for each in holders):
+            is_given = source == "float"
+            worth = value_of(counts, _colour_value(state, event, player, is_given=is_given))
+            change += worth if is_given else -worth
+    return change
+
+
+def _colour_value(
+    state: TableState, event: events.ChipEvent, player: PlayerId, *, is_given: bool
+) -> dict[str, int]:
+    """Return the value of a player's colour: for chips given out for it, the one just declared."""
+    if is_given and isinstance(event, events.ColourTaken):
+        return {event.colour: event.value}
+    seat = state.seats.get(player)
+    return {seat.colour: seat.colour_value} if seat and seat.colour else {}
 
 
 def _chips_out(holders: Mapping[str, ChipCounts], colour: str) -> int:

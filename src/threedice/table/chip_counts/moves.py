@@ -3,16 +3,18 @@
 The amounts of an event are what the rules decide; this module chooses the chips for them, and is
 the only place that does. Stakes that go back or to the rack go as they lie. Other amounts are made
 with the fewest chips that their holder has; where those do not make it exactly, the dealer changes
-one chip from the rack. An amount that the rack cannot make is refused.
+one chip from the rack. An amount that the rack cannot make is refused; only a rejection is recorded
+all the same, and what it cannot return waits with the bet.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import TYPE_CHECKING, TypeVar, assert_never, cast
 
 import msgspec
 
+from threedice.errors import Refusal
 from threedice.money import stack_account
 from threedice.table import commands, events
 from threedice.table.chip_counts.counts import (
@@ -28,6 +30,7 @@ from threedice.table.chip_counts.ledger import (
     ChipHolders,
     apply_moves,
     bet_holder,
+    change_of_colours,
     chip_values,
     variance_moves,
 )
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from threedice.table.events import AnyEvent
     from threedice.table.limits import PlayerId, Spot
     from threedice.table.state import TableState
+
+_ChipEventType = TypeVar("_ChipEventType", bound=events.ChipEvent)
 
 
 def plan_chips(
@@ -99,8 +104,16 @@ class ChipPlan:
         if event.chip_moves:
             self.apply(event.chip_moves)
             return event
-        moves = list(self._moves(event, requested))
-        return msgspec.structs.replace(event, chip_moves=moves) if moves else event
+        if isinstance(event, events.BetRejected) and not self._can_return(event):
+            return msgspec.structs.replace(event, waits=True)
+        return self._with_moves(event, list(self._moves(event, requested)))
+
+    def _with_moves(self, event: _ChipEventType, moves: list[ChipMove]) -> _ChipEventType:
+        """Return an event with the chips that it moves, and what these change of the colours."""
+        if not moves:
+            return event
+        owed = change_of_colours(self._state, event, moves)
+        return msgspec.structs.replace(event, chip_moves=moves, colours_owed=owed or msgspec.UNSET)
 
     def complete_bet(self, event: events.BetPlaced) -> events.BetPlaced:
         """Return a bet with the chips that it moves, as `complete` does, but faster.
@@ -109,7 +122,7 @@ class ChipPlan:
         """
         stack, bet = stack_account(event.player), bet_holder(event.spot, event.player)
         moves = self._require_transfer(stack, bet, event.player, event.amount)
-        return msgspec.structs.replace(event, chip_moves=moves)
+        return self._with_moves(event, moves)
 
     def _moves(
         self, event: events.AnyChipEvent, requested: ChipCounts | None
@@ -122,6 +135,8 @@ class ChipPlan:
                 yield self._move_requested(stack, bet, event.player, requested)
             case events.ChipsMoved() | events.ChipsPutBack():
                 yield from self._relocate(event)
+            case events.LosersCollected():
+                yield from self._collect(event)
             case events.ChipsChanged():
                 yield from self._change(event)
             case events.ColourTaken():
@@ -134,8 +149,7 @@ class ChipPlan:
                 events.BetPlaced() | events.TableOpened() | events.FloatFilled()
                 | events.FloatCredited() | events.CashedOut() | events.DebtRepaid()
                 | events.BetWithdrawn() | events.BetRejected() | events.LineJudged()
-                | events.BetsApportioned() | events.LosersCollected() | events.AreaPaid()
-                | events.WinnersPaid()
+                | events.BetsApportioned() | events.AreaPaid() | events.WinnersPaid()
                 | events.ShooterWon() | events.ShooterLost() | events.ShooterRestored()
                 | events.RoundVoided() | events.RoundsReversed() | events.ThrowRepeated()
                 | events.BetCorrected() | events.RulingMade()
@@ -145,11 +159,17 @@ class ChipPlan:
                 assert_never(event)
 
     def _move_postings(self, event: events.AnyChipEvent) -> Iterator[ChipMove]:
-        """Yield the chips for each posting of chips, in their order."""
+        """Yield the chips for the postings of chips, in their order.
+
+        What goes the same way goes at once: a bet that plays in part goes back as it lies.
+        """
+        amounts: dict[tuple[str, str, PlayerId], int] = {}
         for posting in table_postings(event):
             if _is_of_chips(posting):
-                source, destination = self._holders_of(posting)
-                yield from self._transfer(source, destination, posting.player, posting.amount)
+                way = (*self._holders_of(posting), posting.player)
+                amounts[way] = amounts.get(way, 0) + posting.amount
+        for (source, destination, player), amount in amounts.items():
+            yield from self._transfer(source, destination, player, amount)
 
     def _holders_of(self, posting: Posting) -> tuple[str, str]:
         """Return the holders of the accounts of a posting: chips on the layout lie on a spot."""
@@ -317,29 +337,22 @@ class ChipPlan:
                 return (part, rest) if one == first else (rest, part)
         return None
 
-    def least_payable(
-        self, spot: Spot, player: PlayerId, amount: int, most: int, step: int
-    ) -> int | None:
-        """Return the least amount, from this one to `most`, that chips can give back of a bet."""
-        source, destination = bet_holder(spot, player), stack_account(player)
-        return next(
-            (
-                returned
-                for returned in range(amount, most + 1, step)
-                if self.find_transfer(source, destination, player, returned) is not None
-            ),
-            None,
-        )
-
-    def return_stake(self, spot: Spot, player: PlayerId, amount: int) -> None:
-        """Give chips of a bet back in the plan: the next return has the rack that this one leaves.
-
-        The amount is the whole bet, or one that chips can make.
-        """
-        source, destination = bet_holder(spot, player), stack_account(player)
-        self.apply(self.find_transfer(source, destination, player, amount) or ())
-
     # --- events of their own kind ---------------------------------------------------------------
+
+    def _can_return(self, event: events.BetRejected) -> bool:
+        """Return whether chips make what a rejection returns."""
+        player, bet = event.player, bet_holder(event.spot, event.player)
+        returned = event.amount + event.excess
+        return self.find_transfer(bet, stack_account(player), player, returned) is not None
+
+    def _collect(self, event: events.LosersCollected) -> Iterator[ChipMove]:
+        """Yield the losing bets, which go to the rack as they lie, and what goes back of them."""
+        excess = list(event.excess or ())
+        for spot, player in dict.fromkeys(bet[:2] for bet in (*event.bets, *excess)):
+            bet = bet_holder(spot, player)
+            yield self._move(bet, "float", player, dict(self.held(bet)))
+        for _, player, amount in excess:
+            yield from self._transfer("float", stack_account(player), player, amount)
 
     def _buy_in(self, event: events.BoughtIn, requested: ChipCounts | None) -> ChipMove:
         """Return the chips that a player buys: as asked for, else of their colour, else fewest."""
@@ -359,7 +372,8 @@ class ChipPlan:
         if event.spot != event.to_spot:
             source = bet_holder(event.spot, event.player)
             destination = bet_holder(event.to_spot, event.player)
-            yield from self._transfer(source, destination, event.player, event.amount)
+            amount = event.amount + event.excess
+            yield from self._transfer(source, destination, event.player, amount)
 
     def _change(self, event: events.ChipsChanged) -> Iterator[ChipMove]:
         """Yield a change of a player's chips into one denomination."""
@@ -418,14 +432,26 @@ def _is_of_chips(posting: Posting) -> bool:
 
 
 def rack_payments(
-    game: Game, state: TableState, payouts: Iterable[tuple[Spot, PlayerId, int, int]]
+    game: Game,
+    state: TableState,
+    collected: Iterable[AnyEvent],
+    payouts: Iterable[tuple[Spot, PlayerId, int, int]],
 ) -> Iterator[tuple[tuple[Spot, PlayerId, int, int], ChipCounts | None]]:
     """Yield each payout with the chips that the rack proposes for the winnings, fewest first.
 
-    None for winnings that the rack cannot make with the chips that the payouts before leave.
+    None for winnings that the rack cannot make with the chips that the events `collected` and the
+    payouts before leave: for all, if it cannot return what goes back of the losing bets.
     """
-    plan = ChipPlan(game, state)
+    plan, lacks_change = ChipPlan(game, state), False
+    try:
+        for event in collected:
+            plan.complete(event)
+    except Refusal:
+        lacks_change = True
     for payout in payouts:
+        if lacks_change:
+            yield payout, None
+            continue
         _, player, _, winnings = payout
         moves = plan.find_transfer("float", stack_account(player), player, winnings)
         if moves is not None:

@@ -12,6 +12,7 @@ from threedice.table import commands, events
 from threedice.table.chip_counts.counts import (
     face_value,
     find_unclear_colour,
+    is_colour,
     is_value_chip,
     without_zeros,
 )
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 def count_rack(game: Game, state: TableState, command: commands.CountRack) -> list[AnyEvent]:
     """Count the rack between two rounds, and go on with what was counted.
 
-    A rack with less than the coloured chips in play are worth is counted once they are back:
-    the float cannot owe more than it holds.
+    At a table without an account for coloured chips, a rack with less than those in play are worth
+    is counted once they are back: its float owes for them, and cannot owe more than it holds.
     """
     require_role(command.by, command.facts.roles)
     second = require_approval(game, command.by, command.approved_by)
     counted = require_rack_counts(game, state, state.chips, command.counted)
-    if face_value(counted) < owed_for_colours(state):
+    if state.colours_owed is None and face_value(counted) < owed_for_colours(state):
         raise _colours_out(game, state)
     return [count_event(state, "shift", counted, command.by, second, command.note)]
 
@@ -175,11 +176,20 @@ def require_rack_counts(
             require_chip(name, known)
     held = chain.from_iterable((state.holders or {}).values() if state else ())
     known = list(dict.fromkeys((*known, *held, *expected)))
+    for name in counts:
+        if name not in known and not is_value_chip(name):
+            require_colour_name(name)
     unclear = find_unclear_colour(counts, known)
     if unclear is not None:
         raise refuse("chips/unknown", chip=unclear, chips=", ".join(known))
     _require_countable(counts)
     return without_zeros(counts)
+
+
+def require_colour_name(name: str) -> None:
+    """Refuse a name that no coloured chip can have."""
+    if not is_colour(name):
+        raise refuse("chips/colour-name", colour=name)
 
 
 def _require_countable(counts: Mapping[str, int]) -> None:
