@@ -217,8 +217,8 @@ export class Desk {
   }
 
   /**
-   * Keep events that the dealer must read: void rounds and throws, reversals, and call bets to place. Speak the
-   * announcement of a void that a second person has approved for the user.
+   * Keep events that the dealer must read: void rounds and throws, reversals, what was recorded without an effect of
+   * its own, and call bets to place. Speak the announcement of a void that a second person has approved for the user.
    */
   private notice(event: Event, view: TableView): void {
     if ((event.type === "RoundVoided" || event.type === "ThrowRepeated") && event.approved_by)
@@ -227,6 +227,7 @@ export class Desk {
       event.type === "RoundVoided" ||
       event.type === "ThrowRepeated" ||
       event.type === "RoundsReversed" ||
+      event.type === "IrregularityNoted" ||
       (event.type === "BetPlaced" && event.manner === "call" && event.by.role === "player");
     if (kept) this.notices = [...this.notices, { id: this.noticed++, event, round: view.rounds }].slice(-4);
   }
