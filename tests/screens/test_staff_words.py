@@ -62,13 +62,13 @@ def test_payment_list_of_many_winners_shows_every_box_in_full(
     house: House, new_user: NewUser
 ) -> None:
     house.deal("winners", ROLL, until="close-betting")
-    players = {user: house.buy_in("winners", user) for user in ("player", "player2")}
-    guest = {"player": "guest-1", "amount": 100_000, "source": "cash"}
+    players = {user: house.buy_in("winners", user, 400_000) for user in ("player", "player2")}
+    guest = {"player": "guest-1", "amount": 400_000, "source": "cash"}
     house.send("dealer", "winners", "BuyIn", **guest)
     for user, player in (*players.items(), ("dealer", "guest-1")):
         manner = "behalf" if user == "dealer" else "self"
         for box in WINNING:
-            bet = {"player": player, "box": box, "amount": 1200, "manner": manner}
+            bet = {"player": player, "box": box, "amount": 50_000, "manner": manner}
             house.send(user, "winners", "PlaceBet", **bet)
     house.deal("winners", ROLL, until="pay-winners")
     page = new_user(house).sign_in("dealer", "/deal/winners")
