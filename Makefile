@@ -42,7 +42,7 @@ tools:
 RULES := tests/account tests/cases tests/dice_monitor tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/house tests/identity
 STAFF_SCREENS := $(addprefix tests/screens/,test_accessibility.py test_buttons.py test_chinese.py test_chips.py test_create_table.py \
-	test_dealer_page.py test_dealer_rounds.py test_dice_pages.py test_equipment.py test_one_terminal.py test_payments.py test_people.py test_pit.py test_voids.py)
+	test_dealer_page.py test_dealer_rounds.py test_dice_pages.py test_equipment.py test_one_terminal.py test_payments.py test_people.py test_pit.py test_staff_words.py test_voids.py)
 GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*,src/threedice/dice_monitor/*
 
 test-rules: .venv/ready

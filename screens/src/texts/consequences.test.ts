@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GameView, Irregularity } from "../api/schema.d.ts";
-import { consequences } from "./consequences.ts";
+import { consequences, recordedConsequences } from "./consequences.ts";
 
 const GAME = { conduct: { procedure: { void: { bets: "returned" } } } } as unknown as GameView;
 const byDice = (locks_table: boolean) =>
@@ -24,4 +24,11 @@ test("bets are returned after an interruption only if the round is void", () => 
   expect(consequences(GAME, { ...interruption, bets: "locked" } as Irregularity).at(-1)).toBe(
     "No bet may be changed meanwhile.",
   );
+});
+
+test("a fault that was recorded while no round was played only locks the table", () => {
+  const fault = { consequence: "void-round", clause: "7.2", locks_table: true } as Irregularity;
+  expect(recordedConsequences(GAME, fault)).toEqual(["No further round starts until the table is released."]);
+  const lateBet = { consequence: "refuse", clause: "3.6" } as Irregularity;
+  expect(recordedConsequences(GAME, lateBet)).toEqual(["It is refused and recorded; no bet changes."]);
 });

@@ -3,6 +3,12 @@
 import type { GameView, Irregularity } from "../api/schema.d.ts";
 import { t } from "./texts.ts";
 
+const VOIDING: readonly string[] = ["void-round", "void-affected-rounds", "throw-again", "continue-if-conclusive"];
+
+/** Return what follows from an irregularity that was recorded: one that voids rounds was found while none was played. */
+export const recordedConsequences = (game: GameView, rule: Irregularity): string[] =>
+  VOIDING.includes(rule.consequence) ? [t("consequence.lock-table")] : consequences(game, rule);
+
 /** Return the consequences in sentences, as the rulebook defines them. */
 export function consequences(game: GameView, rule: Irregularity): string[] {
   const said = [t(`consequence.${rule.consequence}`)];

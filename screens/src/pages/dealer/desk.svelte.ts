@@ -219,8 +219,9 @@ export class Desk {
   }
 
   /**
-   * Keep events that the dealer must read: void rounds and throws, reversals, and call bets to place. Speak the
-   * announcement of a round that the user has stopped, or of a void that a second person has approved for them.
+   * Keep events that the dealer must read: void rounds and throws, reversals, what was recorded without an effect of
+   * its own, and call bets to place. Speak the announcement of a round that the user has stopped, or of a void that a
+   * second person has approved for them.
    */
   private notice(event: Event, view: TableView): void {
     const voids = event.type === "RoundVoided" || event.type === "ThrowRepeated";
@@ -233,6 +234,7 @@ export class Desk {
       event.type === "RoundVoided" ||
       event.type === "ThrowRepeated" ||
       event.type === "RoundsReversed" ||
+      event.type === "IrregularityNoted" ||
       (event.type === "BetPlaced" && event.manner === "call" && event.by.role === "player");
     if (kept) this.notices = [...this.notices, { id: this.noticed++, event, round: view.rounds }].slice(-4);
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { GameView, Irregularity, TableView } from "../../api/schema.d.ts";
-import { choosesRounds, concerned, inTime, onlyLocks, seconds, stops } from "./reporting.ts";
+import { choosesRounds, concerned, inTime, onlyLocks, seconds, stops, whyNothingFollows } from "./reporting.ts";
 
 const rule = (changes: Partial<Irregularity>) =>
   ({ consequence: "void-round", clause: "5.5", caused_by: "tumble", ...changes }) as Irregularity;
@@ -27,6 +27,13 @@ test("a report after the call or the last payment needs a supervisor", () => {
   expect(seconds(game, rule({}), view(["tumble"], 0), [2])).toEqual([]);
   expect(seconds(game, rule({}), view(["tumble", "call-result"], 0, [1, 2, 3]), [2])).toContain("supervisor");
   expect(seconds(game, rule({}), view(null), [1])).toContain("supervisor");
+});
+
+test("a report in vain names the step that is not done and the rounds that are settled", () => {
+  const betting = view(["open-betting"]);
+  expect(whyNothingFollows(rule({}), betting, [1])).toEqual({ tooLate: [1], waitsFor: "tumble" });
+  expect(whyNothingFollows(rule({}), view(["open-betting"], 0), [2])).toEqual({ tooLate: [], waitsFor: "tumble" });
+  expect(whyNothingFollows(rule({}), view(null), [1])).toEqual({ tooLate: [1], waitsFor: null });
 });
 
 test("an interruption concerns a round that is being played", () => {

@@ -52,6 +52,16 @@ export function inTime(rule: Irregularity, view: TableView, rounds: readonly num
   return !voids || (rounds.length > 0 && rounds.every((each) => mayBeVoid(rule, view, each)));
 }
 
+/**
+ * Return why a report voids nothing now: the current round has not come to the step that causes the irregularity, or
+ * its effect on an earlier round has lapsed. The server refuses the report for the same reason.
+ */
+export function whyNothingFollows(rule: Irregularity, view: TableView, rounds: readonly number[]) {
+  const tooLate = rounds.filter((each) => each !== view.round?.number && !mayBeVoid(rule, view, each));
+  const waitsFor = view.round && rule.caused_by && !view.round.done.includes(rule.caused_by) ? rule.caused_by : null;
+  return { tooLate, waitsFor };
+}
+
 function mayBeVoid(rule: Irregularity, view: TableView, round: number): boolean {
   if (round === view.round?.number) return !rule.caused_by || view.round.done.includes(rule.caused_by);
   if (isNeverLate(rule)) return true;
