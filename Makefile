@@ -35,7 +35,7 @@ test: export THREEDICE_REQUIRE_ALL := 1
 test: .venv/ready tools built-screens $(PYODIDE)
 	$(MAKE) --no-print-directory --keep-going --jobs=4 --output-sync=target $(GROUPS)
 
-# What an operator gets from PyPI, newest and lowest versions: three minutes, and no part of `make test`.
+# A house on what an operator gets from PyPI, with the newest and the lowest versions; no part of `make test`.
 versions: .venv/installed
 	$(BIN)/python -m tools.versions
 

@@ -39,14 +39,14 @@ def run_versions(versions: str, folder: Path) -> None:
     """Install the package into an empty environment, and use it there."""
     EnvBuilder(with_pip=True).create(folder / "environment")
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [programs / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    pip = [programs / "python", "-m", "pip", "--disable-pip-version-check"]
     constraints = folder / "constraints.txt"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pinned = lowest_versions(project) if versions == LOWEST else []
     constraints.write_text("".join(f"{each}\n" for each in pinned), encoding="utf-8")
-    _run(folder, *pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT)
+    _run(folder, *pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
     (wheel,) = folder.glob("threedice-*.whl")
-    install = [*pip, "install", "--constraint", constraints]
+    install = [*pip, "install", "--quiet", "--constraint", constraints]
     _run(folder, *install, f"threedice @ {wheel.as_uri()}")
     _run(folder, programs / "threedice", "cases")
     _run(folder, programs / "threedice", "odds", "sg-rws-tai-sai-v6/a", "--json")
