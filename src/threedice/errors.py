@@ -4,7 +4,8 @@ ThreediceError
 ├── RulebookError          a rulebook file is invalid: file, key, clause, what to do
 ├── UnknownName            no game, box, reading, ... has this name; lists the nearest names
 ├── InvalidInput           dice, amounts or odds that make no sense
-│   └── MissingExtra       an optional part of the package is not installed; also an ImportError
+│   ├── MissingExtra       an optional part of the package is not installed; also an ImportError
+│   └── UnsupportedSystem  this part of the package needs a POSIX system; also an ImportError
 ├── InfeasibleComputation  a question too large for an exact answer
 ├── Refusal                a person may not do this now: code, clause, facts
 ├── OperatingFailure       the house cannot do this at the moment; nothing was acknowledged
@@ -62,6 +63,13 @@ class MissingExtra(InvalidInput, ImportError):
     def __init__(self, subject: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{subject} needs the extra \"{extra}\": pip install 'threedice[{extra}]'")
+
+
+class UnsupportedSystem(InvalidInput, ImportError):
+    """A part of the package needs a POSIX system, for the locks of its files."""
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(f"{subject} needs a POSIX system, such as Linux or macOS")
 
 
 class InfeasibleComputation(ThreediceError):
