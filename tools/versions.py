@@ -38,7 +38,7 @@ def lowest_versions(project: dict[str, Any]) -> list[str]:
 def run_versions(versions: str, folder: Path) -> None:
     """Install the package into an empty environment, and use it there."""
     EnvBuilder(with_pip=True).create(folder / "environment")
-    programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
+    programs = folder / "environment" / "bin"
     pip = [programs / "python", "-m", "pip", "--disable-pip-version-check"]
     constraints = folder / "constraints.txt"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
