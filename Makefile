@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # The longest first, so that no long group is left for the end.
 GROUPS := test-staff-screens test-screens test-rest test-house test-sim test-api test-rules test-log check
 
-.PHONY: run quick test tools $(GROUPS) built-screens check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
+.PHONY: run quick test versions tools $(GROUPS) built-screens check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
 
 # Python for browsers, which the live odds page of the documentation loads.
 PYODIDE := build/pyodide/.fetched
@@ -34,6 +34,10 @@ quick: .venv/ready
 test: export THREEDICE_REQUIRE_ALL := 1
 test: .venv/ready tools built-screens $(PYODIDE)
 	$(MAKE) --no-print-directory --keep-going --jobs=4 --output-sync=target $(GROUPS)
+
+# A house on what an operator gets from PyPI, with the newest and the lowest versions; no part of `make test`.
+versions: .venv/installed
+	$(BIN)/python -m tools.versions
 
 # The programs that tests need besides Python: a PostgreSQL server, Chromium and nginx.
 tools:

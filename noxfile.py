@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 
 import nox
@@ -22,24 +20,15 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS)
-def plain(session: nox.Session) -> None:
-    """Play every case with a plain installation."""
-    session.install(".")
-    _use_the_command(session)
+def newest(session: nox.Session) -> None:
+    """Play every case, and run a house, from the wheel and the newest versions it allows."""
+    session.run("python", "-m", "tools.versions", "newest")
 
 
 @nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
-    """Play every case with a plain installation and the lowest versions that it supports."""
-    text = Path("pyproject.toml").read_text(encoding="utf-8")
-    requirements = tomllib.loads(text)["project"]["dependencies"]
-    session.install(".", *(re.sub(">=([^,]+).*", r"==\1", each) for each in requirements))
-    _use_the_command(session)
-
-
-def _use_the_command(session: nox.Session) -> None:
-    session.run("threedice", "cases", silent=True)
-    session.run("threedice", "odds", "sg-rws-tai-sai-v6/a", "--json", silent=True)
+    """Play every case, and run a house, from the wheel and the lowest versions it allows."""
+    session.run("python", "-m", "tools.versions", "lowest")
 
 
 @nox.session

@@ -93,7 +93,12 @@ def run_without(names: set[str], code: str, stdin: str = "") -> str:
 
 def run_core_commands(commands: list[list[str]]) -> list[tuple[int, str, str]]:
     """Run commands with only the core installed; return their exit codes and outputs."""
-    output = run_without(modules_outside(CORE), RUN_COMMANDS, json.dumps(commands))
+    return run_commands_without(modules_outside(CORE), commands)
+
+
+def run_commands_without(names: set[str], commands: list[list[str]]) -> list[tuple[int, str, str]]:
+    """Run commands as if some modules did not exist; return their exit codes and outputs."""
+    output = run_without(names, RUN_COMMANDS, json.dumps(commands))
     return [(code, out, err) for code, out, err in json.loads(output)]
 
 
@@ -167,6 +172,28 @@ def test_commands_of_a_missing_extra_print_what_to_install() -> None:
         assert (words, code, out) == (words, 2, "")
         assert err.endswith(f" needs the extra \"{extra}\": pip install 'threedice[{extra}]'\n")
         assert err.count("\n") == 1
+
+
+def test_commands_of_a_house_without_posix_say_so_in_one_sentence() -> None:
+    commands = [name for name, each in COMMANDS.items() if each.extra == "house"]
+    words = [[name] for name in commands] + [["house", "check", "house.toml"]]
+
+    results = run_commands_without({"fcntl"}, words)
+
+    assert {"serve", "doctor", "house"} <= set(commands)
+    assert results == [
+        (2, "", f"threedice: {name} needs a POSIX system, such as Linux or macOS\n")
+        for name, *_ in words
+    ]
+
+
+def test_library_and_its_commands_work_without_posix() -> None:
+    cases = Path(threedice.__file__).parent / "cases" / "shipped" / "macau.toml"
+    lines = f"cases {cases}", "odds macau-sic-bo/main", "session macau-sic-bo/main --help"
+
+    results = run_commands_without({"fcntl"}, [line.split() for line in lines])
+
+    assert [(code, bool(out), err) for code, out, err in results] == [(0, True, "")] * len(lines)
 
 
 @pytest.mark.parametrize("package", ["api.app", "db", "house", "identity", "log.store"])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         RulebookError,
         ThreediceError,
         UnknownName,
+        UnsupportedSystem,
     )
     from threedice.house.commands import EstablishTable as EstablishTable
     from threedice.house.house import House as House
@@ -120,6 +121,7 @@ __all__ = [
     "TableLimits",
     "ThreediceError",
     "UnknownName",
+    "UnsupportedSystem",
     "WeightedBet",
     "__version__",
     "box_figures",
@@ -163,6 +165,7 @@ _LAZY_NAMES = {
         "RulebookError",
         "ThreediceError",
         "UnknownName",
+        "UnsupportedSystem",
     ),
     "threedice.odds": (
         "PLANS",

@@ -5,7 +5,8 @@ ThreediceError
 ├── UnknownName            no game, box, reading, ... has this name; lists the nearest names
 ├── InvalidInput           dice, amounts or odds that make no sense
 │   ├── InvalidToml        a TOML file cannot be read, or exceeds a limit: what to do
-│   └── MissingExtra       an optional part of the package is not installed; also an ImportError
+│   ├── MissingExtra       an optional part of the package is not installed; also an ImportError
+│   └── UnsupportedSystem  this part of the package needs a POSIX system; also an ImportError
 ├── InfeasibleComputation  a question too large for an exact answer
 ├── Refusal                a person may not do this now: code, clause, facts
 ├── OperatingFailure       the house cannot do this at the moment; nothing was acknowledged
@@ -14,7 +15,7 @@ ThreediceError
 │   ├── QueueFull          the write queue is full
 │   ├── StoreUnavailable   the database does not respond in time; it may recover
 │   ├── StoreFailed        the database failed to write; writing stops until a person releases it
-│   ├── StoreUnusable      the database must not be used: what is wrong, what to do
+│   └── StoreUnusable      the database must not be used: what is wrong, what to do
 ├── TamperedData           stored data differs from what was written: where, what is wrong
 └── InvariantBroken        an invariant does not hold; stops the table
 """
@@ -71,6 +72,13 @@ class MissingExtra(InvalidInput, ImportError):
     def __init__(self, subject: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{subject} needs the extra \"{extra}\": pip install 'threedice[{extra}]'")
+
+
+class UnsupportedSystem(InvalidInput, ImportError):
+    """A part of the package needs a POSIX system, for the locks of its files."""
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(f"{subject} needs a POSIX system, such as Linux or macOS")
 
 
 class InfeasibleComputation(ThreediceError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final, Literal
 
-from threedice.errors import MissingExtra
+from threedice.errors import MissingExtra, UnsupportedSystem
 
 ExtraName = Literal["house", "sim", "cluster", "gpu", "research"]
 
@@ -35,10 +35,17 @@ EXTRA_MODULES: Final[dict[ExtraName, tuple[str, ...]]] = {
 server also runs on asyncio's own event loop."""
 
 
+POSIX_MODULE: Final = "fcntl"
+"""A module of Python that only POSIX systems have; a house locks its files with it."""
+
+
 def require_extra(extra: ExtraName, subject: str) -> None:
     """Raise `MissingExtra` if a module of an extra is not installed.
 
-    `subject` is the command, package or function that needs the extra.
+    `subject` is the command, package or function that needs the extra. Without POSIX nothing that
+    could be installed would help, so that `UnsupportedSystem` comes first.
     """
+    if extra == "house" and find_spec(POSIX_MODULE) is None:
+        raise UnsupportedSystem(subject)
     if any(find_spec(module) is None for module in EXTRA_MODULES[extra]):
         raise MissingExtra(subject, extra)

@@ -144,6 +144,31 @@ async def test_api_token_reaches_only_operations_of_its_scope() -> None:
                 assert (problem_code(response) in ("door/scope", "door/role")) is not allowed, seen
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+async def test_api_token_of_any_scope_shows_for_whom_it_acts(house: HouseApp, scope: str) -> None:
+    house.assign("dealer")
+    made = house.identity.tokens.create(house.id("dealer"), "bot", [scope], seconds=60)
+    program = house.client(Authorization=f"Bearer {made.token}")
+
+    shown = await program.get("/api/session")
+
+    assert (shown.status_code, shown.json()) == (
+        200,
+        {
+            "account": house.id("dealer"),
+            "name": house.accounts["dealer"].name,
+            "roles": ["dealer"],
+            "session": made.api_token.id,
+            "standing": "open",
+            "created": made.api_token.created,
+            "until": made.api_token.expires,
+            "tables": ["1"],
+            "scopes": [scope],
+        },
+    )
+    assert (await house.get("dealer", "/api/session"))["scopes"] is None
+
+
 @pytest.mark.parametrize("who", ROLES)
 async def test_every_table_command_is_open_to_exactly_its_permitted_roles(who: str) -> None:
     async with open_house_app() as house:

@@ -29,9 +29,9 @@ GAME = "sg-rws-tai-sai-v6/a"
 LONGEST = 4000
 """Longer output is recorded as its hash and its beginning."""
 TYPES: dict[str, type] = {
-    "str": str,
-    "int": int,
-    "int range": int,
+    "text": str,
+    "integer": int,
+    "integer range": int,
     "boolean": bool,
     "path": Path,
 }

@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the caller's session. */
+        /** Show the caller's session, or the API token of a program. */
         get: operations["show-session"];
         put?: never;
         /** Sign in with a name and a password, and a code if one is needed. */
@@ -3111,16 +3111,6 @@ export interface components {
             text: string;
         };
         /**
-         * PingMessage
-         * @description A client's request for a pong, the only message that it may send.
-         */
-        PingMessage: {
-            /** @enum {unknown} */
-            type: "ping";
-            /** @default  */
-            echo: string;
-        };
-        /**
          * Credentials
          * @description A name and a password, and a code if the account has a second factor.
          */
@@ -3918,10 +3908,11 @@ export interface components {
         };
         /**
          * SessionView
-         * @description A session: its account, its roles and its state.
+         * @description A session or an API token: its account, its roles and its state.
          *
          *         `tables` are the tables that the account may work at now, none if it is not assigned to any;
-         *         null for an account whose roles need no assignment, or that is assigned to all tables.
+         *         null for an account whose roles need no assignment, or that is assigned to all tables. `scopes`
+         *         are those of an API token, whose `until` is 0 if it does not expire; null for a session.
          */
         SessionView: {
             account: string;
@@ -3933,6 +3924,7 @@ export interface components {
             created: number;
             until: number;
             tables: string[] | null;
+            scopes: string[] | null;
         };
         /**
          * TotpEnrolment
@@ -5611,6 +5603,16 @@ export interface components {
             cause: ("database-file-removed" | "disk-full" | "io-error" | "newer-database" | "other" | "read-only") | null;
         };
         /**
+         * PingMessage
+         * @description A client's request for a pong, the only message that it may send.
+         */
+        PingMessage: {
+            /** @enum {unknown} */
+            type: "ping";
+            /** @default  */
+            echo: string;
+        };
+        /**
          * SetLimits
          * @description Change the limits from the next opening of betting; a second person must approve.
          */
@@ -5708,7 +5710,6 @@ export interface components {
         };
         Event: components["schemas"]["TableOpened"] | components["schemas"]["CheckPassed"] | components["schemas"]["LimitsSet"] | components["schemas"]["FloatFilled"] | components["schemas"]["FloatCredited"] | components["schemas"]["TableClosed"] | components["schemas"]["RackCounted"] | components["schemas"]["DropCounted"] | components["schemas"]["TableLocked"] | components["schemas"]["TableReleased"] | components["schemas"]["BoughtIn"] | components["schemas"]["CashedOut"] | components["schemas"]["ChipsChanged"] | components["schemas"]["DebtRepaid"] | components["schemas"]["ColourTaken"] | components["schemas"]["ColouredUp"] | components["schemas"]["RoundStarted"] | components["schemas"]["BettingOpened"] | components["schemas"]["BettingClosed"] | components["schemas"]["StepTaken"] | components["schemas"]["BetPlaced"] | components["schemas"]["BetWithdrawn"] | components["schemas"]["BetRejected"] | components["schemas"]["ChipsMoved"] | components["schemas"]["ChipsPutBack"] | components["schemas"]["LineJudged"] | components["schemas"]["DiceOffered"] | components["schemas"]["DiceChosen"] | components["schemas"]["DiceTumbled"] | components["schemas"]["ResultCalled"] | components["schemas"]["KeyPressed"] | components["schemas"]["ResultEntered"] | components["schemas"]["ResultAmended"] | components["schemas"]["AreasLit"] | components["schemas"]["BetsApportioned"] | components["schemas"]["LosersCollected"] | components["schemas"]["AreaPaid"] | components["schemas"]["WinnersPaid"] | components["schemas"]["ShooterAdvanced"] | components["schemas"]["ShooterWon"] | components["schemas"]["ShooterLost"] | components["schemas"]["ShooterRestored"] | components["schemas"]["RoundVoided"] | components["schemas"]["RoundsReversed"] | components["schemas"]["RoundStopped"] | components["schemas"]["RoundResumed"] | components["schemas"]["ThrowRepeated"] | components["schemas"]["RoundContinued"] | components["schemas"]["IrregularityNoted"] | components["schemas"]["BetCorrected"] | components["schemas"]["RulingMade"] | components["schemas"]["PieceRegistered"] | components["schemas"]["EquipmentOmitted"] | components["schemas"]["PieceReplaced"] | components["schemas"]["PieceFailed"] | components["schemas"]["PieceReleased"] | components["schemas"]["CheckFailed"] | components["schemas"]["DiceInstalled"] | components["schemas"]["DiceInspected"] | components["schemas"]["DiceRemoved"] | components["schemas"]["DiceDestroyed"] | components["schemas"]["TestStarted"] | components["schemas"]["TrialEntered"] | components["schemas"]["TestEnded"] | components["schemas"]["TableEstablished"] | components["schemas"]["SeedCommitted"] | components["schemas"]["SeedRevealed"] | components["schemas"]["SeedLost"] | components["schemas"]["TableInterrupted"] | components["schemas"]["InterruptionResolved"] | components["schemas"]["PlayersNotified"] | components["schemas"]["VarianceAcknowledged"] | components["schemas"]["WritingReleased"] | components["schemas"]["SigningKeyRotated"] | components["schemas"]["KeysReplaced"] | components["schemas"]["HouseRestored"] | components["schemas"]["EntriesAccepted"] | components["schemas"]["AccountOpened"] | components["schemas"]["Deposited"] | components["schemas"]["Withdrawn"] | components["schemas"]["SentToTable"] | components["schemas"]["ReceivedFromTable"];
         LiveMessage: components["schemas"]["HelloMessage"] | components["schemas"]["EventsMessage"] | components["schemas"]["ResyncMessage"] | components["schemas"]["StandingMessage"] | components["schemas"]["PongMessage"] | components["schemas"]["RefusedMessage"];
-        LiveClientMessage: components["schemas"]["PingMessage"];
     };
     responses: never;
     parameters: never;
@@ -5815,7 +5816,6 @@ export type ResyncMessage = components['schemas']['ResyncMessage'];
 export type StandingMessage = components['schemas']['StandingMessage'];
 export type PongMessage = components['schemas']['PongMessage'];
 export type RefusedMessage = components['schemas']['RefusedMessage'];
-export type PingMessage = components['schemas']['PingMessage'];
 export type Credentials = components['schemas']['Credentials'];
 export type ReauthenticationForm = components['schemas']['ReauthenticationForm'];
 export type ChangePasswordForm = components['schemas']['ChangePasswordForm'];
@@ -6000,6 +6000,7 @@ export type LogVerification = components['schemas']['LogVerification'];
 export type IntegrityFinding = components['schemas']['IntegrityFinding'];
 export type Health = components['schemas']['Health'];
 export type HealthReason = components['schemas']['HealthReason'];
+export type PingMessage = components['schemas']['PingMessage'];
 export type SetLimits = components['schemas']['SetLimits'];
 export type CountRack = components['schemas']['CountRack'];
 export type CountDrop = components['schemas']['CountDrop'];
@@ -6011,7 +6012,6 @@ export type InterruptTable = components['schemas']['InterruptTable'];
 export type RecoverRound = components['schemas']['RecoverRound'];
 export type Event = components['schemas']['Event'];
 export type LiveMessage = components['schemas']['LiveMessage'];
-export type LiveClientMessage = components['schemas']['LiveClientMessage'];
 export type $defs = Record<string, never>;
 export interface operations {
     "show-session": {
@@ -6023,7 +6023,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Show the caller's session. */
+            /** @description Show the caller's session, or the API token of a program. */
             200: {
                 headers: {
                     [name: string]: unknown;

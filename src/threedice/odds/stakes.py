@@ -36,7 +36,7 @@ class Mix:
     (Fraction(70, 1), ('total:10',), '1/18')
     """
 
-    def __init__(self, game: Game, stakes: Mapping[str, Amount] | Mapping[str, int]) -> None:
+    def __init__(self, game: Game, stakes: Mapping[str, int]) -> None:
         if not stakes:
             raise InvalidInput("no stakes given; stake at least one box")
         for box_id, stake in stakes.items():
@@ -190,12 +190,15 @@ class SettledBet:
         return Amount(self.stake + self.net)
 
 
-def settle(game: Game, roll: Roll, bets: Mapping[str, Amount]) -> list[SettledBet]:
+def settle(game: Game, roll: Roll, bets: Mapping[str, int]) -> list[SettledBet]:
     """Settle bets on a roll; the result has the order of the bets."""
     settled = []
-    for box_id, stake in bets.items():
-        if type(stake) is not int or stake < 1:
-            raise InvalidInput(f"a stake of {stake!r} on {box_id}; stake a whole number above zero")
+    for box_id, number in bets.items():
+        if type(number) is not int or number < 1:
+            raise InvalidInput(
+                f"a stake of {number!r} on {box_id}; stake a whole number above zero"
+            )
+        stake = Amount(number)
         cell = game.cell(box_id, roll)
         net = cell.odds.winnings(stake) if cell.odds else Amount(-stake)
         explanation = game.verdict(box_id, roll)

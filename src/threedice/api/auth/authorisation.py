@@ -100,6 +100,7 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "send-command":         "PDGSMH  ",
         "send-account-command": "   SMH  ",
         "show-answer":          "PDGSMH  ",
+        "show-session":         "PDGSMHAX",
     },
     "metrics": {
         "read-metrics":      "    MHAX",
@@ -109,7 +110,6 @@ OPERATION_PERMISSIONS: Final = _parse_permissions({
         "read-openapi":      "*",
         "read-health":       "*",
         "sign-in":           "*",
-        "show-session":      "PDGSMHAX",
         "sign-out":          "PDGSMHAX",
         "lock":              "PDGSMHAX",
         "unlock":            "PDGSMHAX",

@@ -51,7 +51,10 @@ class ServerMetrics:
             RoundVoided: counter("threedice_voids", "Rounds voided."),
         }
         self.subscribers = Gauge(
-            "threedice_subscribers", "Live sockets open.", ["audience"], registry=self.registry
+            "threedice_subscribers",
+            "Live sockets open.",
+            labelnames=["audience"],
+            registry=self.registry,
         )
         self.resyncs = counter(
             "threedice_resyncs", "Live sockets resynchronised because they were too slow."
@@ -82,7 +85,7 @@ class ServerMetrics:
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text format."""
-        return generate_latest(self.registry)
+        return generate_latest(registry=self.registry)
 
 
 class _WriterCollector(Collector):
@@ -100,11 +103,11 @@ class _WriterCollector(Collector):
             ("suspended", "1 while the house is suspended and cannot write.", suspended),
             ("largest_batch", "Largest number of commands in one commit.", counts.largest_batch),
         ):
-            yield GaugeMetricFamily(f"threedice_{name}", text, gauge)
+            yield GaugeMetricFamily(f"threedice_{name}", text, value=gauge)
         for name, text, count in (
             ("batches", "Commits.", counts.batches),
             ("writes_accepted", "Proposals written.", counts.accepted),
             ("conflicts", "Proposals decided again after a conflicting write.", counts.conflicts),
             ("store_away", "Proposals that failed as the database was away.", counts.unavailable),
         ):
-            yield CounterMetricFamily(f"threedice_{name}", text, count)
+            yield CounterMetricFamily(f"threedice_{name}", text, value=count)

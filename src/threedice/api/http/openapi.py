@@ -49,17 +49,13 @@ def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
     """Build the OpenAPI document of route handlers."""
     handlers = tuple(handlers)
     commands = [*get_args(AnyTableCommand), *get_args(AnyAccountCommand)]
-    unions = {
-        "Event": AnyStreamEvent,
-        "LiveMessage": ServerMessage,
-        "LiveClientMessage": PingMessage,
-    }
+    unions = {"Event": AnyStreamEvent, "LiveMessage": ServerMessage}
     bodies = {f"{each.name} body": body_type(each) for each in handlers}
     responses = {f"{each.name} response": response_type(each) for each in handlers}
     named_types = {**unions, **bodies, **responses, "Problem": Problem}
     named_types = {name: each for name, each in named_types.items() if each is not None}
     schemas, components = msgspec.json.schema_components(
-        [*named_types.values(), *commands], ref_template=REF_TEMPLATE
+        [*named_types.values(), PingMessage, *commands], ref_template=REF_TEMPLATE
     )
     named_schemas = dict(zip(named_types, schemas, strict=False))
     _describe_commands(components, [tag_of(each) for each in commands])
@@ -78,21 +74,29 @@ def build_document(handlers: Iterable[HTTPRouteHandler]) -> dict[str, Any]:
             "/api/tables/{table}/live": {
                 "summary": "Follow a table over a WebSocket, starting after a version.",
                 "server-sends": {"$ref": REF_TEMPLATE.format(name="LiveMessage")},
-                "client-sends": {"$ref": REF_TEMPLATE.format(name="LiveClientMessage")},
+                "client-sends": {"$ref": REF_TEMPLATE.format(name=PingMessage.__name__)},
             }
         },
     }
-    _translate_patterns(document)
+    _adapt_schemas(document)
     return document
 
 
-def _translate_patterns(node: Any) -> None:
-    r"""Write the end of each pattern as JSON Schema does: its `$` is Python's `\Z`."""
+def _adapt_schemas(node: Any) -> None:
+    r"""Write the schemas of msgspec as other programs read them.
+
+    The end of a pattern is `$` in JSON Schema, and `\Z` in Python. A tuple has its length in
+    `maxItems`: the `items: false` that says it again is valid, but stops openapi-python-client.
+    """
     for value in node.values() if isinstance(node, dict) else node:
         if isinstance(value, dict | list):
-            _translate_patterns(value)
-    if isinstance(node, dict) and isinstance(pattern := node.get("pattern"), str):
+            _adapt_schemas(value)
+    if not isinstance(node, dict):
+        return
+    if isinstance(pattern := node.get("pattern"), str):
         node["pattern"] = re.sub(r"\\Z\Z", "$", pattern)
+    if node.get("items") is False and node.get("maxItems") == len(node.get("prefixItems", ())):
+        del node["items"]
 
 
 def method_of(handler: HTTPRouteHandler) -> str:

@@ -10,7 +10,7 @@ They give no access, only an allowance of attempts that strangers cannot use up.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 from litestar import Response, delete, get, post, put
@@ -25,6 +25,8 @@ from threedice.api.http.requests import HouseRequest
 from threedice.api.views import build_view
 from threedice.errors import QueueFull
 from threedice.identity import (
+    Account,
+    ApiToken,
     IssuedSession,
     RecordNotFound,
     Role,
@@ -84,10 +86,11 @@ class CodeForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class SessionView(msgspec.Struct, frozen=True):
-    """A session: its account, its roles and its state.
+    """A session or an API token: its account, its roles and its state.
 
     `tables` are the tables that the account may work at now, none if it is not assigned to any;
-    null for an account whose roles need no assignment, or that is assigned to all tables.
+    null for an account whose roles need no assignment, or that is assigned to all tables. `scopes`
+    are those of an API token, whose `until` is 0 if it does not expire; null for a session.
     """
 
     account: str
@@ -98,6 +101,7 @@ class SessionView(msgspec.Struct, frozen=True):
     created: int
     until: int
     tables: list[str] | None
+    scopes: tuple[str, ...] | None
 
 
 class RecoveryCodes(msgspec.Struct, frozen=True):
@@ -143,8 +147,14 @@ async def sign_in(request: HouseRequest, data: JSONBody[Credentials]) -> Respons
 async def show_session(
     context: Context, caller: CurrentCaller, request: HouseRequest
 ) -> SessionView:
-    """Show the caller's session."""
-    session = context.identity.sessions.resolve(request.auth, touch=False)
+    """Show the caller's session, or the API token of a program."""
+    identity = context.identity
+    if caller.scopes is not None:
+        api_token = identity.tokens.resolve(request.auth)
+        if api_token is None:
+            raise RecordNotFound("token", caller.session_id)
+        return _token_view(context, api_token)
+    session = identity.sessions.resolve(request.auth, touch=False)
     if session is None:
         raise RecordNotFound("session", caller.session_id)
     return _session_view(context, session)
@@ -293,14 +303,27 @@ def _device_tokens(request: HouseRequest) -> list[str]:
 
 
 def _session_view(context: Context, session: Session) -> SessionView:
-    account = session.account
+    return _build_session_view(
+        context, session, session.account, standing=session.state, scopes=None
+    )
+
+
+def _token_view(context: Context, api_token: ApiToken) -> SessionView:
+    return _build_session_view(
+        context, api_token, api_token.account, standing="open", until=api_token.expires
+    )
+
+
+def _build_session_view(
+    context: Context, source: Session | ApiToken, account: Account, **computed: Any
+) -> SessionView:
     return build_view(
         SessionView,
-        session,
+        source,
         account=account.id,
         name=account.name,
         roles=account.roles,
-        session=session.id,
-        standing=session.state,
+        session=source.id,
         tables=working_tables(account.roles, context.assignments.current(account.id)),
+        **computed,
     )

@@ -53,7 +53,12 @@ class Argon2Hasher:
     """Hash and verify passwords; verification takes as long for unknown accounts."""
 
     def __init__(self, cost: Argon2Cost) -> None:
-        self._hasher = PasswordHasher(cost.passes, cost.memory_kib, cost.lanes, type=Type.ID)
+        self._hasher = PasswordHasher(
+            time_cost=cost.passes,
+            memory_cost=cost.memory_kib,
+            parallelism=cost.lanes,
+            type=Type.ID,
+        )
         self._slots = BoundedSemaphore(MAX_CONCURRENT_HASHES)
 
     def hash(self, password: str) -> str:
@@ -182,6 +187,6 @@ def _estimate_guesses(password: str, name: str) -> tuple[int, bool]:
     if len(_AMBIGUOUS_SIGNS & set(part)) > MAX_AMBIGUOUS_SIGNS:
         part = part.translate(_UNAMBIGUOUS)
     with _estimate_lock:
-        estimate = zxcvbn(part, [name, "threedice"])
+        estimate = zxcvbn(part, user_inputs=[name, "threedice"])
     used_words = {match.get("matched_word") for match in estimate["sequence"]}
     return int(estimate["guesses"]), name.lower() in used_words

@@ -82,7 +82,8 @@ class SecondFactors:
             self._require_password(session, password, address)
         secret = pyotp.random_base32()
         self._store_pending_secret(account.id, secret)
-        uri = pyotp.TOTP(secret).provisioning_uri(account.name, self._context.policy.issuer)
+        issuer = self._context.policy.issuer
+        uri = pyotp.TOTP(secret).provisioning_uri(name=account.name, issuer_name=issuer)
         return TotpEnrolment(secret, uri)
 
     @transactional
