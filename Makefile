@@ -9,9 +9,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 # The longest first, so that no long group is left for the end.
-GROUPS := test-staff-screens test-screens test-rest test-house test-sim test-api test-rules test-log check
+GROUPS := test-staff-screens test-screens test-rest test-house test-cli test-sim test-api test-rules test-log check
 
-.PHONY: run quick test versions tools $(GROUPS) built-screens check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
+.PHONY: run quick test calm versions tools $(GROUPS) built-screens check-screens format docs screens bench bench-screens soak faults mutants citations clauses pictures playthroughs contract generated clean
 
 # Python for browsers, which the live odds page of the documentation loads.
 PYODIDE := build/pyodide/.fetched
@@ -39,12 +39,18 @@ test: .venv/ready tools built-screens $(PYODIDE)
 versions: .venv/installed
 	$(BIN)/python -m tools.versions
 
+# Run all tests, or TESTS, several times beside four busy loops, and say which runs failed: hours.
+calm: RUNS ?= $(or $(THREEDICE_CALM_RUNS),10)
+calm: .venv/ready
+	$(BIN)/python -m tools.calm --runs $(RUNS) --tests '$(TESTS)'
+
 # The programs that tests need besides Python: a PostgreSQL server, Chromium and nginx.
 tools:
 	tools/debian_packages.sh
 
 RULES := tests/account tests/cases tests/dice_monitor tests/odds tests/mutation tests/oracle tests/playthroughs tests/properties tests/rulebook tests/table
 HOUSE := tests/faults tests/house tests/identity
+CLI := tests/cli tests/contract
 STAFF_SCREENS := $(addprefix tests/screens/,test_accessibility.py test_buttons.py test_chinese.py test_chips.py test_create_table.py \
 	test_dealer_page.py test_dealer_rounds.py test_dice_pages.py test_equipment.py test_one_terminal.py test_payments.py test_people.py test_pit.py test_staff_words.py test_voids.py)
 GATED := src/threedice/rulebook/*,src/threedice/table/*,src/threedice/account/*,src/threedice/odds/*,src/threedice/odds/sessions/*,src/threedice/dice_monitor/*
@@ -76,8 +82,11 @@ built-screens: .venv/ready $(PACKAGES)
 test-sim: .venv/ready
 	$(BIN)/pytest tests/sim
 
+test-cli: .venv/ready
+	$(BIN)/pytest $(CLI)
+
 test-rest: .venv/ready $(PYODIDE)
-	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) tests/log tests/api tests/screens tests/sim)
+	$(BIN)/pytest $(addprefix --ignore=,$(RULES) $(HOUSE) $(CLI) tests/log tests/api tests/screens tests/sim)
 
 check: .venv/ready check-screens
 	$(BIN)/ruff check .

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.house.house_driver import DEALER, People
 from tests.identity.identity_cluster import PASSWORD, add_account
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.api.app import make_app
 from threedice.api.auth.authentication import resolve_token
 from threedice.api.config import HouseConfig, HousePolicies, TableConfig, TableLimitsConfig
@@ -180,7 +181,7 @@ async def _stop(server: HouseServer, task: asyncio.Task[None]) -> None:
 
 async def receive(socket: ClientConnection) -> dict[str, Any]:
     """Return the next message of a socket."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         message: dict[str, Any] = msgspec.json.decode(await socket.recv())
     return message
 
@@ -197,7 +198,7 @@ async def receive_until(socket: ClientConnection, version: int) -> list[dict[str
 
 async def wait_for_close(socket: ClientConnection) -> int:
     """Discard messages until a socket is closed, and return the close code."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         with suppress(ConnectionClosed):
             while True:
                 await socket.recv()
@@ -224,7 +225,7 @@ class AsgiClient:
         return {"type": "websocket.disconnect", "code": 1001}
 
     async def next_message(self) -> dict[str, Any]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             message = await self.sent.get()
         return msgspec.json.decode(message["text"]) if "text" in message else message
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.api.http.fair_queue import FairQueue
 from threedice.errors import QueueFull
 from threedice.runtime import SYSTEM_RUNTIME
@@ -36,7 +37,7 @@ async def serve(
         if cancelled is not None:
             tasks[cancelled].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    async with asyncio.timeout(10), queue.turn("last"):
+    async with asyncio.timeout(TIMEOUT_SECONDS), queue.turn("last"):
         assert queue.waiting == 0
     return served, rejected
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.house.house_driver import People
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.api.auth.authentication import Caller
 from threedice.api.live.channel import Channel, Subscriber
 from threedice.house import CommandHandler
@@ -68,7 +69,7 @@ def subscriber(
 
 
 async def next_events(listener: Subscriber) -> list[dict[str, Any]]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         text = await listener.next_message()
     assert text is not None
     events: list[dict[str, Any]] = msgspec.json.decode(text)["events"]
@@ -142,7 +143,7 @@ async def test_frames_refused_by_the_socket_are_queued_in_order(harness: Channel
     waiting = asyncio.create_task(listener.next_message())
     await asyncio.sleep(0)
     await harness.bet(3)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         first = await waiting
     assert first is not None
     seen = [each["version"] for each in msgspec.json.decode(first)["events"]]
@@ -164,7 +165,7 @@ async def test_direct_writes_never_overtake_queued_frames(harness: ChannelHarnes
     waiting = asyncio.create_task(listener.next_message())
     await asyncio.sleep(0)
     await harness.bet(1)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         assert await waiting is not None  # refused by the socket, so it was queued
     other = subscriber(harness.version)
     channel.attach(other)

@@ -24,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.api.house_app import DEALER, SUPERVISOR, open_house_app, seat_players
 from tests.api.operation_requests import RequestBuilder
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.account.commands import OpenAccount
 from threedice.api.app import API_HANDLERS
 from threedice.api.auth.authorisation import ANYONE, OPERATION_PERMISSIONS
@@ -200,7 +201,7 @@ def call_and_validate(
         base_url=server.url,
         headers=headers(server),
         cookies=cookies(server, builder.token(role)),
-        timeout=10,
+        timeout=TIMEOUT_SECONDS,
     )
     case.validate_response(response, checks=CONFORMANCE)
     sent = parse_qs(urlsplit(str(response.request.url)).query, keep_blank_values=True)

@@ -8,7 +8,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.api.serve_process import HOUSE, ROOT, start_server
 from tests.api.test_serve_command import create_certificate
 from tests.programs import nginx
+from tests.waiting import TIMEOUT_SECONDS, wait_until
 from threedice.api.listener import ListenAddress, bind_socket
 from threedice.identity import open_identity
 from threedice.identity.authentication.passwords import TEST_COST
@@ -90,7 +90,7 @@ class ServerPair:
         return httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{self.ports[server]}",
             headers={"Authorization": f"Bearer {token}"},
-            timeout=30,
+            timeout=TIMEOUT_SECONDS,
         )
 
     def socket(self, server: str, token: str, query: str = "") -> connect:
@@ -221,15 +221,15 @@ def run_nginx(folder: Path, server: str, port: int) -> Iterator[None]:
 
 
 def wait_for_port(process: subprocess.Popen[bytes], port: int) -> None:
-    for _ in range(200):
+    def listens() -> bool:
         assert process.poll() is None, "nginx refused the configuration"
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except ConnectionRefusedError:
-            time.sleep(0.02)
-        else:
-            return
-    raise AssertionError(f"nginx does not listen on port {port}")
+            return False
+        return True
+
+    wait_until(listens, lambda: f"nginx does not listen on port {port}")
 
 
 async def send(client: httpx.AsyncClient, key: str, **command: Any) -> dict[str, Any]:
@@ -314,7 +314,7 @@ async def test_bet_refused_by_one_server_is_not_executed_by_another_that_stood_s
 async def events_until(socket: Any, version: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while not found or found[-1]["version"] < version:
-        message = msgspec.json.decode(await asyncio.wait_for(socket.recv(), 30))
+        message = msgspec.json.decode(await asyncio.wait_for(socket.recv(), TIMEOUT_SECONDS))
         found += message["events"]
     return found
 

@@ -262,7 +262,7 @@ def test_migration_keeps_the_halt_of_a_failed_disk(old_postgres: str) -> None:
 def test_server_of_an_older_version_cannot_change_accounts_beside_a_newer_server(
     old_postgres: str, lock: str
 ) -> None:
-    older = PostgresDatabase(old_postgres, deadline_seconds=0.5, write_lock=lock)
+    older = PostgresDatabase(old_postgres, deadline_seconds=2.0, write_lock=lock)
     with closing(older), closing(PostgresStore(old_postgres, serving=True)):
         with pytest.raises(StoreUnavailable):
             older.transact(lambda run: run("DELETE FROM people_accounts"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,20 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def database(postgres_url: str) -> Iterator[PostgresDatabase]:
-    made = PostgresDatabase(postgres_url, deadline_seconds=0.5, write_lock=IDENTITY_LOCK)
+    made = PostgresDatabase(postgres_url, write_lock=IDENTITY_LOCK)
     with closing(made):
         made.prepare_tables("create", needed="people_accounts")
         yield made
+
+
+@contextmanager
+def short_deadline(database: PostgresDatabase) -> Iterator[None]:
+    """Shorten the deadline of a database, where a test waits until it has passed."""
+    before, database.deadline_seconds = database.deadline_seconds, 0.5
+    try:
+        yield
+    finally:
+        database.deadline_seconds = before
 
 
 def backend(database: PostgresDatabase) -> int:
@@ -72,7 +82,7 @@ def test_write_waits_for_the_lock_until_the_deadline(
 ) -> None:
     with psycopg.connect(database.url) as other:
         other.execute(f"SELECT pg_advisory_xact_lock({IDENTITY_LOCK})".encode())
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailable), short_deadline(database):
             database.transact(lambda run: run("SELECT 1"))
         assert database.query("SELECT 1") == [(1,)], "reads do not wait for the lock"
 
@@ -80,10 +90,11 @@ def test_write_waits_for_the_lock_until_the_deadline(
 
 
 def test_long_transaction_may_take_more_time_than_the_deadline(database: PostgresDatabase) -> None:
-    slow = "SELECT 1 FROM pg_sleep(0.6)"  # the fixture's deadline is 0.5 seconds
-    assert database.transact(lambda run: run(slow), is_long=True) == [(1,)]
-    with pytest.raises(StoreUnavailable):
-        database.transact(lambda run: run(slow))
+    slow = "SELECT 1 FROM pg_sleep(0.6)"  # longer than the short deadline
+    with short_deadline(database):
+        assert database.transact(lambda run: run(slow), is_long=True) == [(1,)]
+        with pytest.raises(StoreUnavailable):
+            database.transact(lambda run: run(slow))
 
 
 def test_exception_in_a_transaction_rolls_back_and_keeps_the_connection(

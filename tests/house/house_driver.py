@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from tests.waiting import TIMEOUT_SECONDS
 from threedice import load
 from threedice.cases.language import CaseContext
 from threedice.cases.phrases import parse_line
@@ -105,7 +106,7 @@ class DealerClock(ManualClock):
 
     async def wait_until_idle(self) -> None:
         """Wait until the dealer is idle."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await self._idle.wait()
 
 
@@ -223,7 +224,7 @@ class TableWatch:
 
     async def until(self, table: str, holds: Callable[[HouseTable], bool]) -> HouseTable:
         """Return a table as soon as a condition holds."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while not holds(house_table := await self._house.command_handler.table(table)):
                 await self._written.wait()
                 self._written.clear()

@@ -18,6 +18,7 @@ from tests.house.house_driver import (
     server_state,
     start_round,
 )
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.errors import StoreUnavailable
 from threedice.house.dealer.automatic import LEASE_SECONDS
 from threedice.house.events import Timing
@@ -108,7 +109,7 @@ async def test_delayed_dealer_does_not_act_after_its_lease_is_taken_over(
         blockable.reads.clear()
         one.command_handler.streams.mark_all_changed()
         one.note_change("table/1", is_urgent=False)
-        await asyncio.to_thread(blockable.waits.wait, 20)
+        await asyncio.to_thread(blockable.waits.wait, TIMEOUT_SECONDS)
         late.time += int((LEASE_SECONDS + 1) * 1e6)
         await take_over(two, clock)
 
@@ -131,7 +132,7 @@ async def test_delayed_dealer_does_not_void_the_round_after_a_lost_one(
     async with House(
         "memory:", store=blockable, state_dir=server_state(tmp_path, "one"), runtime=late
     ):
-        await asyncio.to_thread(blockable.waits.wait, 20)
+        await asyncio.to_thread(blockable.waits.wait, TIMEOUT_SECONDS)
         late.time += int((LEASE_SECONDS + 1) * 1e6)
         async with House(
             "memory:", store=store, state_dir=server_state(tmp_path, "two"), runtime=clock

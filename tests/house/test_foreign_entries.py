@@ -11,6 +11,7 @@ from msgspec.structs import astuple
 
 from tests.house.house_driver import QUICK, ManualClock, People, server_state
 from tests.house.intruder import Intruder
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.account.commands import Deposit, OpenAccount, Withdraw
 from threedice.account.events import AccountOpened, Deposited
 from threedice.errors import (
@@ -71,7 +72,7 @@ def gift(amount: int = 900_000, player: str = "ann") -> Deposited:
 
 
 async def wait_until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -235,12 +235,16 @@ async def test_concurrent_starts_create_one_dealer_per_table(
         "memory:", store=MemoryStore(), state_dir=tmp_path, runtime=ManualClock()
     ) as house:
         load, loads, both = house.command_handler.table, count(1), asyncio.Event()
+        loaded = set[int]()
 
         async def load_together(table: str) -> HouseTable:
-            if next(loads) == 2:
+            number = next(loads)
+            if number == 2:
                 both.set()
             await both.wait()
-            return await load(table)
+            house_table = await load(table)
+            loaded.add(number)  # the caller starts the dealer before any other task runs
+            return house_table
 
         monkeypatch.setattr(house.command_handler, "table", load_together)
         await People(house.command_handler).send(
@@ -248,10 +252,8 @@ async def test_concurrent_starts_create_one_dealer_per_table(
         )
         house.note_change("table/1", is_urgent=True)  # so that maintenance starts a dealer as well
         async with asyncio.timeout(60):
-            await both.wait()
-            while not started:
+            while not loaded >= {1, 2}:
                 await asyncio.sleep(0.01)
-        await asyncio.sleep(0.01)
         for dealer in started:
             dealer.close()
     assert started == list(house.dealers.values())

@@ -168,7 +168,7 @@ def test_listener_reconnects_after_a_server_crash() -> None:
 
 def test_listener_replaces_an_unresponsive_connection(postgres_url: str) -> None:
     async def scenario() -> None:
-        async with house(postgres_url, check_seconds=0.01, deadline_seconds=0.1) as own:
+        async with house(postgres_url, check_seconds=0.01, deadline_seconds=2.0) as own:
             follower = Follower(own.feed, TABLE)
             await own.wait_for_listener()
             (stuck,) = own.backends()

@@ -5,23 +5,22 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from itertools import count
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from tests.api.serve_process import SLOWEST_START
 from tests.screens.house_server import PASSWORD
+from tests.waiting import TIMEOUT_SECONDS, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
 ROOT = Path(__file__).parent.parent.parent
-PROJECTION_TIMEOUT_SECONDS = 60.0
-"""How long a projection may lag behind the log on a busy machine."""
-
 TABLE = """
 [tables.{name}]
 game = "{game}"
@@ -119,15 +118,30 @@ class House:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.screens.house_server", str(self.folder), str(self.port)],
             cwd=ROOT,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+        limit = Timer(SLOWEST_START, self._process.kill)
+        limit.start()
+        try:
+            self.port = self._read_port()
+        finally:
+            limit.cancel()
+
+    def _read_port(self) -> int:
+        """Return the port on which the server listens, once it does."""
         assert self._process.stdout
         for line in self._process.stdout:
             if "listens at" in line:
-                self.port = int(line.rpartition(":")[2].strip().rstrip("/"))
-                return
+                return int(line.rpartition(":")[2].strip().rstrip("/"))
         raise AssertionError(f"the server exited with {self._process.wait()}")
+
+    def advance_clock(self, seconds: int) -> None:
+        """Move the clock of the server forward, so that the dealer of an automatic table acts."""
+        assert self._process.stdin
+        self._process.stdin.write(f"{seconds}\n")
+        self._process.stdin.flush()
 
     @property
     def url(self) -> str:
@@ -145,15 +159,18 @@ class House:
     def _end(self, how: signal.Signals) -> None:
         self._process.send_signal(how)
         self._process.wait(60)
-        if self._process.stdout:
-            self._process.stdout.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream:
+                stream.close()
 
     # --- API ------------------------------------------------------------------------------------
 
     def client(self, user: str) -> httpx.Client:
         """Return a client that has signed in as a user."""
         if user not in self._clients:
-            client = httpx.Client(base_url=self.url, headers={"Origin": self.url}, timeout=30)
+            client = httpx.Client(
+                base_url=self.url, headers={"Origin": self.url}, timeout=TIMEOUT_SECONDS
+            )
             credentials = {"name": user, "password": PASSWORD}
             client.post("/api/session", json=credentials).raise_for_status()
             self._clients[user] = client
@@ -172,10 +189,14 @@ class House:
         self, path: str, condition: Callable[[Any], bool], user: str = "supervisor"
     ) -> Any:
         """Read a projection until it meets a condition, and return it."""
-        deadline = time.monotonic() + PROJECTION_TIMEOUT_SECONDS
-        while not condition(found := self.get(path, user)):
-            assert time.monotonic() < deadline, f"{path} still is {found}"
-        return found
+        found: list[Any] = []
+
+        def is_met() -> bool:
+            found[:] = [self.get(path, user)]
+            return condition(found[0])
+
+        wait_until(is_met, lambda: f"{path} still is {found[0]}")
+        return found[0]
 
     def round_result(self, table: str, number: int) -> tuple[int, ...]:
         """Return the dice of a round once the results list it."""

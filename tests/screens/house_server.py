@@ -2,7 +2,9 @@
 
 The server and its SQLite database are the production ones; only the password hash is cheap. There
 is an account for every role, all with one password; players have money. The tables are those of
-FOLDER/house.toml.
+FOLDER/house.toml. The clock goes as everywhere, and each number on the standard input moves it
+forward by so many seconds: a test waits until a page shows a phase of an automatic table, and then
+ends that phase.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import sys
 from contextlib import AsyncExitStack
 from datetime import date
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from threedice.account.commands import Deposit, OpenAccount
@@ -23,6 +26,7 @@ from threedice.api.server import ServerSettings, open_house, run_event_loop
 from threedice.house.persons import Person, save_person
 from threedice.identity import ROLES
 from threedice.identity.authentication.passwords import TEST_COST
+from threedice.runtime import Runtime
 
 if TYPE_CHECKING:
     from threedice.api.context import ServerContext
@@ -34,13 +38,47 @@ DEPOSIT = 100_000_000
 YEAR = 365 * 24 * 3600 * 1_000_000
 
 
+class AdvancedClock(Runtime):
+    """The clock of this machine, which can be moved forward."""
+
+    def __init__(self) -> None:
+        self._ahead = 0
+        self._waiting: set[asyncio.Event] = set()
+
+    def now(self) -> int:
+        return super().now() + self._ahead * 1_000_000
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._ahead
+
+    async def wait(self, seconds: float, wake: asyncio.Event) -> None:
+        self._waiting.add(wake)
+        try:
+            await super().wait(seconds, wake)
+        finally:
+            self._waiting.discard(wake)
+
+    def advance(self, seconds: int) -> None:
+        """Move the clock forward, and wake the dealers, which then look at it again."""
+        self._ahead += seconds
+        for wake in self._waiting:
+            wake.set()
+
+    def follow_input(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Advance by each number on the standard input."""
+        for line in sys.stdin:
+            loop.call_soon_threadsafe(self.advance, int(line))
+
+
 async def serve(folder: Path, port: int) -> None:
-    address = ListenAddress(port=port)
+    address, clock = ListenAddress(port=port), AdvancedClock()
+    Thread(target=clock.follow_input, args=[asyncio.get_running_loop()], daemon=True).start()
     settings = ServerSettings(
         database=f"sqlite:///{folder / 'house.db'}",
         config=load_config(folder / "house.toml"),
         address=address,
         password_cost=TEST_COST,
+        runtime=clock,
     )
     with bind_socket(address) as socket:
         async with AsyncExitStack() as exits:

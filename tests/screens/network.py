@@ -6,14 +6,15 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from tests.screens.browser import assert_soon
+
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page, Route, WebSocketRoute
 
 API = re.compile(r"/api/")
 LIVE = re.compile(r"/api/tables/[^/]+/live")
 COMMANDS = re.compile(r"/api/tables/[^/]+/commands$")
-FRAME_LIMIT = 2_000
-"""How many frames a page may draw before it sends an awaited request."""
+OUTCOMES = re.compile(r"/api/commands/[^/]+$")
 
 
 def is_command(url: str) -> bool:
@@ -33,11 +34,7 @@ class HeldRequests:
 
     def wait(self) -> None:
         """Wait until the page has sent a request."""
-        for _ in range(FRAME_LIMIT):
-            if self._held:
-                return
-            self._page.evaluate("() => new Promise(requestAnimationFrame)")
-        raise AssertionError(f"the page has sent nothing to {self._pattern}")
+        assert_soon(self._page, lambda: bool(self._held), True)
 
     def release(self) -> None:
         """Let the first request through, and every later one."""
@@ -56,6 +53,8 @@ class FaultyNetwork:
         self.lose_responses = 0
         """How many of the next responses to commands are lost."""
         self.lose_requests = 0
+        self.lose_outcomes = False
+        """No response to a query for the outcome of a command reaches the page."""
         self.lose_event_messages = 0
         self.idempotency_keys: list[str] = []
         self.resume_versions: list[str] = []
@@ -73,6 +72,11 @@ class FaultyNetwork:
             socket.close()
         self._sockets.clear()
 
+    def fall_silent(self, page: Page) -> None:
+        """Lose everything from now on; what was sent before has reached the page."""
+        self.offline = True
+        page.evaluate("() => undefined")
+
     def event_versions(self) -> list[int]:
         """Return the versions of all events that have reached the page."""
         return [
@@ -89,8 +93,12 @@ class FaultyNetwork:
         if self.offline or (command and self.lose_requests):
             self.lose_requests -= bool(self.lose_requests and command)
             route.abort("internetdisconnected")
-        elif self.lose_all_responses or (command and self.lose_responses):
-            self.lose_responses -= bool(self.lose_responses)
+        elif (
+            self.lose_all_responses
+            or (command and self.lose_responses)
+            or (self.lose_outcomes and OUTCOMES.search(route.request.url))
+        ):
+            self.lose_responses -= bool(self.lose_responses and command)
             route.fetch()
             route.abort("connectionreset")
         else:

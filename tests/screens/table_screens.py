@@ -44,6 +44,12 @@ def wait_for_step(page: Page, step: str) -> None:
     expect(page.locator(f"[data-step={step}]")).to_have_attribute("data-standing", "done")
 
 
+def press_next(page: Page) -> None:
+    """Press the key of the next step once a dealer's page can take it."""
+    expect(page.get_by_test_id("next")).to_be_enabled()
+    page.keyboard.press("n")
+
+
 @dataclass
 class TableScreens:
     """The pages of a dealer, a supervisor and a player, and the same table over the API."""
@@ -102,8 +108,7 @@ class TableScreens:
 
     def take_step(self, step: str) -> None:
         """Take a step that needs one key."""
-        expect(self.dealer.get_by_test_id("next")).to_be_enabled()
-        self.dealer.keyboard.press("n")
+        press_next(self.dealer)
         wait_for_step(self.dealer, step)
         self.assert_in_sync(self.dealer)
 

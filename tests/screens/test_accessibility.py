@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import SIZES, accessibility_violations, is_wider_than_screen
+from tests.screens.browser import (
+    SIZES,
+    accessibility_violations,
+    is_wider_than_screen,
+    wait_until_loaded,
+)
 from tests.screens.house import House, house_toml
 
 if TYPE_CHECKING:
@@ -85,7 +90,7 @@ def test_text_has_enough_contrast_in_the_light_theme(house: House, new_user: New
         page = pages[user]
         page.goto(path)
         expect(page.locator("h1")).to_have_count(1)
-        page.wait_for_load_state("networkidle")
+        wait_until_loaded(page)
         if violations := accessibility_violations(page, "color-contrast"):
             found[name] = violations
 
@@ -146,7 +151,7 @@ def defects_in_every_language(
         page.reload()
         expect(page.locator("html")).to_have_attribute("lang", language)
         expect(page.locator("h1")).to_have_count(1)
-        page.wait_for_load_state("networkidle")
+        wait_until_loaded(page)
         open_details(page.locator("main"))
         for size, defects in defects_at_every_size(page, axe_sizes).items():
             found[f"{language} {size}"] = defects

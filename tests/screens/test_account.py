@@ -14,7 +14,13 @@ import pytest
 from playwright.sync_api import expect
 
 from screens import build
-from tests.screens.browser import accessibility_violations, format_amount
+from tests.screens.browser import (
+    accessibility_violations,
+    box_of,
+    format_amount,
+    text_of,
+    wait_until_loaded,
+)
 from tests.screens.house import House, house_toml
 from tests.screens.house_server import PASSWORD
 
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
     from tests.screens.browser import NewUser
 
+TIME = re.compile(r"^\s*\d{1,2} \w{3,4} \d{4}, \d\d:\d\d:\d\d\s*$")
 NEW_PASSWORD = "quite another password"
 TOML = house_toml({"sg-c": "sg-rws-tai-sai-v6/c"})
 
@@ -115,15 +122,13 @@ def test_printed_statement_has_only_the_statement_and_times_have_24_hours(
     expect(page.get_by_test_id("ledger").first).to_be_visible()
     page.emulate_media(media="print")
     expect(page.get_by_test_id("ledger").first).to_be_visible()
-    for hidden in (page.locator("input"), page.locator("header"), page.get_by_test_id("sessions")):
-        for each in hidden.all():
-            expect(each).to_be_hidden()
-    box = page.get_by_test_id("ledger").first.bounding_box()
-    assert box
+    hidden = page.locator("input, header, [data-testid=sessions]")
+    expect(hidden.locator("visible=true")).to_have_count(0)
+    box = box_of(page.get_by_test_id("ledger").first)
     assert box["x"] < 40, "an empty column is printed beside the statement"
-    times = page.locator("[data-account=house] .when").all_inner_texts()
-    assert times
-    assert all(re.fullmatch(r"\d{1,2} \w{3,4} \d{4}, \d\d:\d\d:\d\d", each) for each in times)
+    times = page.locator("[data-account=house] .when")
+    expect(times.first).to_have_text(TIME)
+    expect(times.filter(has_not_text=TIME)).to_have_count(0)
 
 
 def test_locked_screen_opens_only_with_the_password(house: House, new_user: NewUser) -> None:
@@ -164,7 +169,7 @@ def test_api_token_is_shown_once_and_refused_after_revocation(
     form.get_by_role("button", name="Make a token").click()
     token = page.get_by_test_id("token")
     expect(token).to_contain_text("td_")
-    bearer = {"Authorization": f"Bearer {token.inner_text()}"}
+    bearer = {"Authorization": f"Bearer {text_of(token)}"}
     context = page.context.browser.new_context() if page.context.browser else page.context
     assert context.request.get(f"{house.url}/api/tables", headers=bearer).ok
     page.reload()
@@ -217,20 +222,22 @@ def test_totp_enrolment_shows_a_qr_code_and_sign_in_then_asks_for_a_code(
     form = page.locator("form").filter(has=page.get_by_role("button", name="Set up codes"))
     form.get_by_label("Password").fill(PASSWORD)
     form.get_by_role("button", name="Set up codes").click()
-    secret = page.get_by_test_id("secret").inner_text().replace(" ", "")
-    assert read_qr(page.get_by_test_id("qr")) == page.get_by_test_id("uri").text_content()
+    secret = text_of(page.get_by_test_id("secret")).replace(" ", "")
+    expect(page.get_by_test_id("qr")).to_be_visible()
+    wait_until_loaded(page)
+    expect(page.get_by_test_id("uri")).to_have_text(read_qr(page.get_by_test_id("qr")))
     assert not accessibility_violations(page)
     page.get_by_label("The first code").fill(current_code(secret))
     page.get_by_role("button", name="Put into use").click()
     codes = page.get_by_test_id("recovery-codes").locator("li")
     expect(codes).to_have_count(10)
-    recovery_codes = codes.all_inner_texts()
+    recovery_code = text_of(codes.first)
     page.get_by_role("button", name="I have kept them").click()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("Name").fill("pit-manager")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("Code from your telephone").fill(recovery_codes[0])
+    page.get_by_label("Code from your telephone").fill(recovery_code)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Tables")).to_be_visible()
 
@@ -246,7 +253,7 @@ def test_staff_without_totp_must_enrol_before_any_other_page(
         assert not accessibility_violations(page)
         standing.get_by_label("Password").fill(PASSWORD)
         standing.get_by_role("button", name="Set up codes").click()
-        secret = page.get_by_test_id("secret").inner_text().replace(" ", "")
+        secret = text_of(page.get_by_test_id("secret")).replace(" ", "")
         page.get_by_label("The first code").fill(current_code(secret))
         page.get_by_role("button", name="Put into use").click()
         page.get_by_role("button", name="I have kept them").click()

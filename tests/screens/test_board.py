@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import assert_soon, box_of
 from tests.screens.house import House, house_toml
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ LETTER_HEIGHT = """(element) => {
 }"""
 """The height of a capital letter in pixels of the page."""
 
+READ_COUNTS = "all => all.map((cell) => Number(cell.firstChild.data))"
+
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
@@ -62,12 +66,12 @@ def test_board_shows_the_past_results_of_its_table(house: House, new_user: NewUs
     expect(page.get_by_test_id("call")).to_have_text("double 1, 2, total 4")
     expect(page.get_by_test_id("total")).to_have_text("4")
     expect(page.get_by_test_id("last-results").locator("li")).to_have_count(len(ROLLS))
-    assert beads(page, "small big") == SIDES
-    assert beads(page, "odd even") == ["even", "odd", "triple", "odd", "odd", "even"]
+    assert_soon(page, lambda: beads(page, "small big"), SIDES)
+    even_odd = ["even", "odd", "triple", "odd", "odd", "even"]
+    assert_soon(page, lambda: beads(page, "odd even"), even_odd)
     faces = page.get_by_test_id("counts").locator("table").first.locator("tbody tr").last
     counted = [sum(roll.count(face) for roll in ROLLS) for face in range(1, 7)]
-    shown = [cell.evaluate("cell => cell.firstChild.data") for cell in faces.locator("td").all()]
-    assert [int(each) for each in shown] == counted
+    assert_soon(page, lambda: faces.locator("td").evaluate_all(READ_COUNTS), counted)
 
 
 def test_board_cites_the_clause_by_which_the_dice_prevail(house: House, new_user: NewUser) -> None:
@@ -103,7 +107,8 @@ def test_board_follows_a_round_from_the_close_of_betting_to_the_call(
         house.deal("calls", roll, until="enter-result")
         expect(headline).to_have_text(words)
         expect(headline).to_have_attribute("data-outcome", side)
-        assert beads(page, "small big") == [side for _, side, _ in CALLS[:number]]
+        sides = [side for _, side, _ in CALLS[:number]]
+        assert_soon(page, partial(beads, page, "small big"), sides)
         expect(page.get_by_test_id("last-results").locator("li")).to_have_count(number)
         house.deal("calls", roll)
         expect(page.get_by_test_id("which")).to_have_text(f"Last result, round {number}")
@@ -140,15 +145,16 @@ def test_board_shows_new_results_and_void_rounds_without_a_reload(
     house.send("dealer", "sg-a", "OpenBetting")
     house.send("dealer", "sg-a", "AbandonRound", reason="the lights went out")
     expect(page.get_by_test_id("void")).to_have_text("Round 2 is void")
-    assert beads(page, "small big") == ["small"]
+    assert_soon(page, lambda: beads(page, "small big"), ["small"])
 
 
 def test_board_of_a_symbol_game_shows_symbols_and_no_total(house: House, new_user: NewUser) -> None:
     page = new_user(house, "board").sign_in("player", "/board/crown")
     expect(page.get_by_test_id("call")).to_have_text("double crown, anchor")
-    assert beads(page, "different") == [
+    outcomes = [
         "different-3", "different-2", "triple", "different-3", "different-2", "different-2",
     ]  # fmt: skip
+    assert_soon(page, lambda: beads(page, "different"), outcomes)
     expect(page.get_by_test_id("shown").get_by_role("img")).to_have_count(6)
     expect(page.get_by_test_id("total")).to_have_count(0)
 
@@ -192,14 +198,12 @@ def test_board_fits_the_screen_without_scrolling(
     page = new_user(house, size, lang).sign_in("player", f"/board/{table}")
     expect(page.get_by_test_id("counts")).to_be_visible()
     height = page.viewport_size["height"] if page.viewport_size else 0
-    counts = page.get_by_test_id("counts").bounding_box()
-    assert counts
+    counts = box_of(page.get_by_test_id("counts"))
     assert bottom_of(page.locator(".honest")) <= height, "the last line is below the screen"
     for above in (page.get_by_test_id("last-results"), page.get_by_test_id("road").last):
         assert bottom_of(above) <= counts["y"], "the counts are covered"
 
 
 def bottom_of(place: Locator) -> float:
-    box = place.bounding_box()
-    assert box
+    box = box_of(place)
     return box["y"] + box["height"]

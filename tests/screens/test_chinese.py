@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import wait_until_loaded
 from tests.screens.house import House, house_toml, table_toml
 from tests.screens.player_page import PlayerPage
 
@@ -24,10 +25,13 @@ GAMES = {
     "hans-nz": "nz-tai-sai-2008/1",
     "walked": "sg-rws-tai-sai-v6/a",
 }
-AUTOMATIC = (
-    table_toml("auto", "sg-rws-tai-sai-open-cover-v5/a", "refuse")
-    + "dealt_by_house = { betting_seconds = 2, closing_seconds = 1, showing_seconds = 1 }\n"
+BETTING_SECONDS = 600
+AUTOMATIC = table_toml("auto", "sg-rws-tai-sai-open-cover-v5/a", "refuse") + (
+    f"dealt_by_house = {{ betting_seconds = {BETTING_SECONDS}, "
+    "closing_seconds = 0, showing_seconds = 0 }\n"
 )
+"""A table whose rounds end only when a test moves the clock forward."""
+
 TABLE_TITLES = ("Hant SG", "Hans SG", "Hant NZ", "Hans NZ", "Walked", "Auto")
 NAMES = ("The test house", *TABLE_TITLES, "threedice verify-dice", "tai-sai-7", "Asia/Singapore")
 """Latin words that are names: of the house, its tables and its time zone, a command, an example."""
@@ -166,6 +170,8 @@ def test_dialogs_of_the_dealer_and_sealed_dice_have_no_english_sentence(
         expect(page.get_by_role("dialog")).to_have_count(0)
     watching = open_page(house, new_user, lang, "player", "/table/auto")
     fairness = watching.get_by_test_id("fairness")
+    expect(fairness.get_by_test_id("commitment")).to_be_visible()
+    house.advance_clock(BETTING_SECONDS)
     fairness.get_by_role("button").click()
     expect(fairness.get_by_test_id("dice-check")).to_have_attribute("data-fair", "true")
     assert_no_english(watching)
@@ -247,7 +253,7 @@ def test_no_page_has_an_english_sentence(walked: House, new_user: NewUser, lang:
             page.goto(path.format(player=player))
         for path, page in tabs.items():
             expect(page.locator("h1")).to_have_count(1)
-            page.wait_for_load_state("networkidle")
+            wait_until_loaded(page)
             sentences = page.evaluate(ENGLISH_SENTENCES, list(NAMES))
             found += [f"{user} {path}: {each}" for each in sentences]
 

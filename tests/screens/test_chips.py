@@ -9,9 +9,11 @@ from playwright.sync_api import expect
 
 from tests.screens.browser import (
     accessibility_violations,
+    box_of,
     format_amount,
     is_wider_than_screen,
     type_counts,
+    wait_until_loaded,
 )
 from tests.screens.house import House, house_toml
 from tests.screens.network import HeldRequests
@@ -45,6 +47,12 @@ only = {{ triple = [100, 20000] }}
 """
 PLANNED_TABLES = ("planned", "planned-pit", "planned-late")
 RACK_VALUE = 200 * 10_000 + 400 * 2_500 + 400 * 500 + 1_000 * 100
+
+READ_PAYMENT = """(paying) => ({
+  amount: Number(paying.querySelector("[data-amount]").dataset.amount),
+  counts: [...paying.querySelectorAll("[data-chip]")]
+    .map((each) => [each.dataset.chip, Number(each.dataset.count)]),
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -319,9 +327,7 @@ def test_header_has_one_line_when_requests_and_variances_wait(
         page = new_user(house, size).sign_in("pit-manager", "/odds")
         expect(page.get_by_test_id("variance-badge")).to_be_visible()
         expect(page.get_by_test_id("request-badge")).to_be_visible()
-        header = page.locator("header").bounding_box()
-        assert header
-        assert header["height"] < 70, size
+        assert box_of(page.locator("header"))["height"] < 70, size
         assert page.locator("header .name svg").evaluate("svg => svg.clientWidth") == 28
         assert not is_wider_than_screen(page)
     request_path = f"/api/requests/{request.json()['id']}/decline"
@@ -407,13 +413,10 @@ def test_payment_shows_the_chips_of_the_rack_with_a_tick_for_each_winner(
     for paid in (1, 2):
         chips = page.get_by_test_id("paying").locator("[data-chip]")
         expect(chips.first).to_be_visible()
-        winnings = page.get_by_test_id("paying").locator("[data-amount]")
-        counts = {
-            each.get_attribute("data-chip") or "": int(each.get_attribute("data-count") or "")
-            for each in chips.all()
-        }
-        value = sum(int(chip) * number for chip, number in counts.items())
-        assert value == int(winnings.get_attribute("data-amount") or "")
+        wait_until_loaded(page)
+        paying = page.get_by_test_id("paying").evaluate(READ_PAYMENT)
+        counts: dict[str, int] = dict(paying["counts"])
+        assert sum(int(chip) * number for chip, number in counts.items()) == paying["amount"]
         shown.append(counts)
         page.keyboard.press("Enter")
         expect(page.locator("[data-ticked]")).to_have_count(paid)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import format_amount
+from tests.screens.browser import assert_soon, format_amount
 from tests.screens.house import House, house_toml
 from tests.screens.network import FaultyNetwork, is_command
 
@@ -113,8 +113,8 @@ def test_silent_server_is_reported_within_two_seconds(house: House, new_user: Ne
     page = user.sign_in("player", "/table/cut")
     expect(page.locator('[data-area="big@left"]')).to_be_visible()
     expect(page.get_by_test_id("cut-off")).to_have_count(0)
-    page.clock.pause_at(page.evaluate("Date.now() + 20_000"))  # as after a short sleep
-    network.offline = True
+    page.clock.pause_at(page.evaluate("Date.now() + 600_000"))  # as after a short sleep
+    network.fall_silent(page)
     page.clock.run_for(1900)
     expect(page.get_by_test_id("cut-off")).to_be_visible()
     network.offline = False
@@ -154,7 +154,7 @@ def test_page_that_missed_an_event_shows_the_state_of_the_server(
     expect(page.locator('[data-area="big@left"]')).to_be_visible()
     network.lose_event_messages = 1
     place_bet(house, "player", "cut", "big", "right")
-    expect(page.get_by_test_id("stack")).to_be_visible()
+    assert_soon(page, lambda: network.lose_event_messages, 0)
     place_bet(house, "player2", "cut", "small", "left")
     assert_in_sync(page, house, "cut")
 
@@ -223,13 +223,14 @@ def test_reloaded_page_reports_the_outcome_of_pending_commands(
     user = new_user(house)
     network = FaultyNetwork(user.context)
     page = user.sign_in("player", "/table/answers")
-    network.lose_responses = 1
-    tap(page, "odd" if page.locator('[data-area="odd"]').count() else "single:1")
+    network.lose_responses, network.lose_outcomes = 1, True
+    tap(page, "single:1")
     expect(page.locator('[data-pile="pending"]')).to_have_count(1)
     network.offline = True
     expect(page.get_by_test_id("cut-off")).to_be_visible()
     network.offline = False
-    page.reload()
+    page.reload(wait_until="commit")
+    network.lose_outcomes = False
     report = page.get_by_test_id("left-behind")
     expect(report).to_contain_text("accepted 1, not accepted 0")
     assert_in_sync(page, house, "answers")
@@ -260,7 +261,7 @@ def test_accepted_bets_survive_a_server_kill_during_the_round(
         house.kill()
         network.lose_all_responses = False
         expect(page.get_by_test_id("cut-off")).to_be_visible()
-        assert piles(page, "placed") == {"big": 300}
+        assert_soon(page, lambda: piles(page, "placed"), {"big": 300})
         assert piles(page, "pending").keys() == {"small"}
         house.start()
         accepted = own_chips(house, "kill")

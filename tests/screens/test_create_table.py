@@ -11,7 +11,9 @@ from tests.screens.browser import (
     accessibility_violations,
     format_amount,
     is_wider_than_screen,
+    text_of,
     type_counts,
+    wait_until_loaded,
 )
 from tests.screens.house import House, house_toml
 
@@ -37,6 +39,13 @@ def fill_in(page: Page, table: str, layout: str) -> None:
     page.get_by_role("radio", name=layout).check()
     page.get_by_label("Name of the table").fill(table)
     page.get_by_label("Reason").fill("the second pit opens")
+
+
+def fill_all(fields: Locator, text: str) -> None:
+    wait_until_loaded(fields.page)
+    assert fields.all()
+    for each in fields.all():
+        each.fill(text)
 
 
 def alert_of(page: Page) -> Locator:
@@ -77,8 +86,7 @@ def test_pit_manager_creates_a_new_zealand_table_and_a_dealer_deals_its_first_ro
 
     page = new_user(house).sign_in("supervisor", "/pit/nz-new?view=running")
     page.get_by_label("Denominations").fill("2 10 50")
-    for box in page.get_by_label("Minimum: ").all():
-        box.fill("4")
+    fill_all(page.get_by_label("Minimum: "), "4")
     page.get_by_label("Maximum: Big").fill("600")
     page.get_by_label("Float").fill("20000")
     page.get_by_label("Float").press("Enter")
@@ -123,7 +131,7 @@ def test_wrong_amounts_are_explained_in_place_and_nothing_is_sent(
         expect(alert_of(page)).to_contain_text(explanation)
     page.get_by_role("button", name="Create the table").click()
     expect(big).to_be_focused()
-    expect(big).to_have_accessible_description(alert_of(page).inner_text())
+    expect(big).to_have_accessible_description(text_of(alert_of(page)))
     big.fill("100")
     page.get_by_label("Denominations").fill("1 5 5")
     expect(alert_of(page)).to_contain_text("5 is not above the denomination before it")

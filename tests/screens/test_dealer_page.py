@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations, is_wider_than_screen
+from tests.screens.browser import (
+    accessibility_violations,
+    box_of,
+    is_wider_than_screen,
+    wait_until_loaded,
+)
 from tests.screens.house import House, house_toml
-from tests.screens.table_screens import TableScreens, wait_for_step
+from tests.screens.table_screens import TableScreens, press_next, wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +119,7 @@ def test_dealer_records_a_call_bet_by_keyboard_where_the_rules_have_call_bets(
         assert placed["by"] == {"id": house.account_id("dealer"), "role": "dealer"}
     assert accessibility_violations(page) == []
     expect(page.get_by_test_id("notice")).to_have_count(0)  # only players' calls are announced
-    page.keyboard.press("n")
+    press_next(page)
     wait_for_step(page, "close-betting")
     expect(call_bet).to_have_count(0)
 
@@ -129,14 +134,14 @@ def test_refused_bet_of_the_dealer_is_one_sentence(house: House, new_user: NewUs
     screens.dealer.get_by_role("button", name="Chip 100.00").click()
     screens.dealer.locator("[data-area='small']").focus()
     places = [screens.dealer.get_by_test_id(each) for each in ("next", "felt", "words")]
-    before = [each.bounding_box() for each in places]
+    before = [box_of(each) for each in places]
 
     screens.dealer.keyboard.press("Enter")
 
     refused = screens.dealer.get_by_role("alert").filter(has_text="100 is more than the 5")
     expect(refused).to_contain_text("in the stack; stake less or buy in.")
     expect(refused).not_to_contain_text("Clause")
-    assert [each.bounding_box() for each in places] == before, "a refusal moves nothing"
+    assert [box_of(each) for each in places] == before, "a refusal moves nothing"
     assert screens.assert_in_sync()["seats"][player]["bets"] == {}
 
 
@@ -272,7 +277,7 @@ def test_dealer_goes_on_by_the_dice_without_an_entry_and_after_a_wrong_one(
         expect(screens.dealer.locator("[data-step=illuminate]")).to_have_attribute(
             "data-standing", "left-out"
         )
-        screens.dealer.keyboard.press("n")
+        press_next(screens.dealer)
         expect(screens.dealer.get_by_role("button", name="Pay winners")).to_be_enabled()
         screens.dealer.keyboard.press("n")
         expect(screens.dealer.get_by_test_id("round")).to_have_text("Between rounds")
@@ -292,6 +297,7 @@ def test_dealer_goes_on_by_the_dice_after_a_power_failure(house: House, new_user
 
     house.send("dealer", "dark", "Report", irregularity="interruption", note="power failure")
     screens.dealer.get_by_test_id("by-the-dice").click()
+    expect(screens.dealer.get_by_role("button", name="Collect losers")).to_be_enabled()
     screens.dealer.keyboard.press("n")
     expect(screens.dealer.get_by_role("button", name="Pay winners")).to_be_enabled()
     screens.dealer.keyboard.press("n")
@@ -336,6 +342,12 @@ def test_dealer_asks_for_approval_to_abandon_a_round_whose_dice_lie_open(
     assert screens.assert_in_sync()["round"] is None
 
 
+def controls_not_whole(page: Page) -> list[str]:
+    wait_until_loaded(page)
+    found: list[str] = page.evaluate(CONTROLS_NOT_WHOLE)
+    return found
+
+
 def test_controls_of_the_next_step_are_whole_in_a_small_window(
     house: House, new_user: NewUser
 ) -> None:
@@ -346,14 +358,14 @@ def test_controls_of_the_next_step_are_whole_in_a_small_window(
     house.send("player", "small", "PlaceBet", player=player, box="big", amount=10_000)
     house.deal("small", (4, 5, 6), until="enter-result")
     expect(page.get_by_role("button", name="Enter the result")).to_be_enabled()
-    assert page.evaluate(CONTROLS_NOT_WHOLE) == []
+    assert controls_not_whole(page) == []
 
     house.take_step("small", "enter-result", (1, 2, 4))
     expect(page.get_by_text("Called and entered differ")).to_contain_text(
         "The dice decide: go on by them, or amend the result."
     )
     expect(page.get_by_role("button", name="Go on by the dice")).to_be_visible()
-    assert page.evaluate(CONTROLS_NOT_WHOLE) == []
+    assert controls_not_whole(page) == []
 
 
 def test_tool_that_appears_with_the_result_moves_nothing_on_the_page(
@@ -364,12 +376,12 @@ def test_tool_that_appears_with_the_result_moves_nothing_on_the_page(
     expect(page.get_by_role("button", name="Bell")).to_be_visible()
     places = [page.locator(each) for each in (".work", ".left")]
     expect(places[-1]).to_be_visible()
-    before = [each.evaluate("(it) => it.getBoundingClientRect().top") for each in places]
+    before = [box_of(each)["y"] for each in places]
 
     house.deal("open", (4, 5, 6), until="illuminate")
 
     expect(page.get_by_role("button", name="Amend the result")).to_be_visible()
-    assert [each.evaluate("(it) => it.getBoundingClientRect().top") for each in places] == before
+    assert [box_of(each)["y"] for each in places] == before
     house.deal("open", (4, 5, 6))
 
 
@@ -387,29 +399,29 @@ def test_offering_the_dice_to_another_player_ends_with_escape_and_with_any_step(
     dice = page.get_by_role("group", name="Dice that the shooter chose")
 
     expect(dice).to_be_visible()
-    assert page.evaluate(CONTROLS_NOT_WHOLE) == []
+    assert controls_not_whole(page) == []
     page.keyboard.press("o")
     expect(players).to_be_visible()
     expect(dice).to_be_hidden()
-    assert page.evaluate(CONTROLS_NOT_WHOLE) == []
+    assert controls_not_whole(page) == []
     page.keyboard.press("Escape")
     expect(players).to_be_hidden()
-    for key in ("1", "3", "5", "n"):
+    for key in ("1", "3", "5"):
         page.keyboard.press(key)
+    expect(page.get_by_test_id("record")).to_be_enabled()
+    page.keyboard.press("n")
     wait_for_step(page, "choose-dice")
 
-    expect(page.get_by_test_id("next")).to_be_enabled()
-    page.keyboard.press("n")
+    press_next(page)
     wait_for_step(page, "open-betting")
     page.keyboard.press("o")
     expect(players).to_be_visible()
-    assert page.evaluate(CONTROLS_NOT_WHOLE) == []
+    assert controls_not_whole(page) == []
     house.send(
         "dealer", "dice", "PlaceBet", player="ann", box="shooter", amount=1000, manner="behalf"
     )
     expect(page.get_by_test_id("shooter-bet")).to_have_count(0)
-    expect(page.get_by_test_id("next")).to_be_enabled()
-    page.keyboard.press("n")
+    press_next(page)
     wait_for_step(page, "close-betting")
     expect(players).to_be_hidden()
     page.keyboard.press("2")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import BrowserUser, close_windows, format_amount
+from tests.screens.browser import BrowserUser, assert_soon, close_windows, format_amount
 from tests.screens.house import GAMES, House, house_toml
-from tests.screens.table_screens import TableScreens, wait_for_step
+from tests.screens.table_screens import TableScreens, press_next, wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +23,8 @@ TABLES = {
 """One layout of every rulebook: the steps are the rulebook's, the layouts have their own tests."""
 
 ROLL = (2, 4, 6)
+READ_BOXES = "all => all.map((each) => each.dataset.box)"
+READ_SPOTS = "all => all.map((each) => each.dataset.spot)"
 """The dice of the settled round; the wrong entry is 2-4-5."""
 
 PLAYER_BOXES = {"crown": "single:crown", "triple": "single:crown"}
@@ -199,8 +201,7 @@ def settle_round(screens: TableScreens) -> int:
     if screens.next_step() == "illuminate":
         lit = screens.dealer.get_by_test_id("lit").locator("[data-box]")
         expect(lit).to_have_count(len(screens.sheet()["lit"]))
-        shown = lit.evaluate_all("all => all.map((each) => each.dataset.box)")
-        assert shown == screens.sheet()["lit"]
+        assert_soon(screens.dealer, lambda: lit.evaluate_all(READ_BOXES), screens.sheet()["lit"])
         screens.take_step("illuminate")
     sheet = screens.sheet()
     assert sheet["collect"], "the test needs losers"
@@ -215,7 +216,7 @@ def settle_round(screens: TableScreens) -> int:
     assert_list(screens, "pay", pays)
     total = sum(each["winnings"] for each in sheet["pay"])
     expect(screens.dealer.get_by_test_id("next")).to_contain_text(format_amount(total))
-    screens.dealer.keyboard.press("n")
+    press_next(screens.dealer)
     expect(screens.dealer.get_by_test_id("round")).to_have_text("Between rounds")
     screens.assert_in_sync()
     assert screens.house.round_result(screens.table, number) == ROLL
@@ -226,8 +227,8 @@ def assert_list(screens: TableScreens, name: str, expected: list[tuple[str, str]
     """Assert that a list on the dealer's page has these spots and amounts, in this order."""
     rows = screens.dealer.get_by_test_id(name).locator("li[data-spot]")
     expect(rows.locator(".number")).to_have_text([amount for _, amount in expected])
-    spots = rows.evaluate_all("all => all.map((each) => each.dataset.spot)")
-    assert spots == [spot for spot, _ in expected]
+    spots = [spot for spot, _ in expected]
+    assert_soon(screens.dealer, lambda: rows.evaluate_all(READ_SPOTS), spots)
 
 
 def look_at_late_report(screens: TableScreens) -> None:

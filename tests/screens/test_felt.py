@@ -9,7 +9,13 @@ import pytest
 from playwright.sync_api import expect
 
 import threedice
-from tests.screens.browser import BrowserUser, close_windows, is_wider_than_screen
+from tests.screens.browser import (
+    BrowserUser,
+    box_of,
+    close_windows,
+    is_wider_than_screen,
+    wait_until_loaded,
+)
 from tests.screens.house import GAMES
 from threedice.dice import ROLLS
 
@@ -40,7 +46,7 @@ def open_felt(browser: Browser, house: House, layout: str, size: str) -> Iterato
     user = BrowserUser(browser, house, size)
     user.page.emulate_media(reduced_motion="reduce")  # lamps light at once
     page = user.sign_in("player", f"/odds/{GAMES[layout]}")
-    expect(page.get_by_test_id("felt")).to_be_visible()
+    wait_until_loaded(page)
     game = threedice.load(GAMES[layout])
     assert game.felt
     yield FeltPage(page, game, game.felt)
@@ -207,7 +213,7 @@ def test_chip_is_placed_and_taken_back_by_keyboard(house: House, new_user: NewUs
     felt = page.get_by_test_id("felt")
     page.get_by_role("radio", name="1", exact=True).first.focus()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.dataset.area") == "big@left"
+    expect(felt.locator("[data-area='big@left']")).to_be_focused()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     small = felt.locator("[data-area='small@left']")
@@ -220,7 +226,7 @@ def test_chip_is_placed_and_taken_back_by_keyboard(house: House, new_user: NewUs
     page.keyboard.press("Delete")
     expect(placed).to_have_count(0)
     page.keyboard.press("Tab")
-    assert not page.evaluate("!!document.activeElement.closest('[data-testid=felt]')")
+    expect(felt.locator(":focus")).to_have_count(0)
 
 
 def test_right_click_takes_a_chip_back(house: House, new_user: NewUser) -> None:
@@ -238,14 +244,12 @@ def test_tap_on_the_zoomed_out_felt_zooms_in_without_betting(
     page = new_user(house, "phone").sign_in("player", "/odds/sg-rws-tai-sai-v6/c")
     page.get_by_role("button", name="Whole felt").tap()
     pair = page.locator("[data-area='pair:5-5-1']")
-    before = pair.locator(".hit").bounding_box()
-    assert before
+    before = box_of(pair.locator(".hit"))
     assert before["width"] < 24
     pair.tap()
     expect(page.get_by_test_id("felt-map")).to_be_visible()
     expect(page.locator("[data-pile]")).to_have_count(0)
-    after = pair.locator(".hit").bounding_box()
-    assert after
+    after = box_of(pair.locator(".hit"))
     assert after["height"] >= 24
     pair.tap()
     expect(page.locator("[data-pile=placed][data-at='pair:5-5-1']")).to_have_count(1)
@@ -256,7 +260,6 @@ def test_tap_on_the_overview_map_scrolls_the_felt(house: House, new_user: NewUse
     right = page.locator("[data-area='big@right']")
     expect(right).not_to_be_in_viewport()
     small = page.get_by_test_id("felt-map")
-    size = small.bounding_box()
-    assert size
+    size = box_of(small)
     small.tap(position={"x": size["width"] - 8, "y": 10})
     expect(right).to_be_in_viewport()

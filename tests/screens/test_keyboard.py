@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations
+from tests.screens.browser import accessibility_violations, box_of, wait_until_loaded
 from tests.screens.house import House, house_toml, table_toml
 from tests.screens.player_page import PlayerPage
 from tests.screens.table_screens import wait_for_step
@@ -62,7 +62,9 @@ def test_wrong_entry_is_amended_by_keys_alone(house: House, new_user: NewUser) -
     house.deal("amend", (1, 2, 3), until="illuminate")
     expect(page.get_by_role("button", name="Amend")).to_be_visible()
 
-    press(page, "a", "1", "3", "Enter")
+    press(page, "a")
+    expect(page.get_by_test_id("picked")).to_be_visible()
+    press(page, "1", "3", "Enter")
     expect(page.get_by_test_id("picked")).to_have_attribute("data-faces", "13")  # nothing to send
     press(page, "6", "Enter")
 
@@ -81,11 +83,11 @@ def test_closed_table_is_opened_by_keys_alone(house: House, new_user: NewUser) -
     page.keyboard.type("5000")
     press(page, "Escape", "n", "Tab")
     expect(float_field).to_be_focused()
-    before = float_field.bounding_box()
+    before = box_of(float_field)
     press(page, "Enter")
     reason = page.get_by_label("Reason")
     expect(reason).to_be_visible()  # a second person approves it
-    assert float_field.bounding_box() == before
+    assert box_of(float_field) == before
     reason.focus()
     page.keyboard.type("evening shift")
     press(page, "Enter")
@@ -244,12 +246,14 @@ def test_every_act_on_the_dealer_page_shows_and_has_a_key(house: House, new_user
             house.send("player", "flag", "PlaceBet", player=player, box="big", amount=150_000)
             expect(page.locator("[data-flag=maximum]")).to_be_visible()
             press(page, "p")
+            wait_until_loaded(page)
             assert page.evaluate(BUTTONS_WITHOUT_KEY) == []
             assert accessibility_violations(page) == []
             press(page, "r")
             expect(page.locator("[data-flag=maximum]")).to_have_count(0)
         house.take_step("flag", step, (1, 2, 3))
         wait_for_step(page, step)
+        wait_until_loaded(page)
         assert page.evaluate(BUTTONS_WITHOUT_KEY) == []
 
 

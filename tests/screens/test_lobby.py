@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 import threedice
+from tests.screens.browser import assert_soon
 from tests.screens.house import GAMES
 from threedice.odds import odds_sheet
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.screens.browser import NewUser
     from tests.screens.house import House
+
+READ_EDGES = "all => all.map((row) => [row.dataset.family, row.cells[4].innerText])"
 
 
 def card(page: Page, table: str) -> Locator:
@@ -67,8 +70,9 @@ def test_lobby_follows_a_round_live(house: House, new_user: NewUser) -> None:
     house.deal("macau", (2, 5, 6))
     latest = shown.get_by_test_id("results").locator("li").first
     expect(latest).to_have_text("13")
-    faces = [each.get_attribute("aria-label") for each in latest.get_by_role("img").all()]
-    assert faces == ["2", "5", "6"]
+    for die, face in enumerate(("2", "5", "6")):
+        expect(latest.get_by_role("img").nth(die)).to_have_attribute("aria-label", face)
+    expect(latest.get_by_role("img")).to_have_count(3)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +90,7 @@ def test_lobby_offers_the_links_of_the_users_role(
     page = new_user(house).sign_in(user)
     shown = card(page, "nz-2")
     expect(shown).to_be_visible()
-    assert shown.get_by_role("link").all_inner_texts() == links
+    expect(shown.get_by_role("link")).to_have_text(links)
     expect(shown.get_by_role("button")).to_have_text("Rules")
 
 
@@ -102,11 +106,8 @@ def test_rules_dialog_states_the_house_edge_of_every_family(
     expected = {
         (each.box.family, f"{float(each.figures.edge) * 100:.2f} %") for each in sheet.boxes
     }
-    rows = dialog.locator("tr[data-family]").all()
-    shown = {
-        (row.get_attribute("data-family"), row.locator("td").nth(3).inner_text()) for row in rows
-    }
-    assert shown == expected
+    rows = dialog.locator("tr[data-family]")
+    assert_soon(page, lambda: {tuple(line) for line in rows.evaluate_all(READ_EDGES)}, expected)
 
 
 def test_rules_dialog_quotes_the_announcements_and_every_clause(
@@ -117,15 +118,16 @@ def test_rules_dialog_quotes_the_announcements_and_every_clause(
     card(page, "nz-1").get_by_role("button").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("summary")).to_have_count(4)
-    for heading in dialog.locator("summary").all()[1:]:
-        heading.click()
+    for heading in (1, 2, 3):
+        dialog.locator("summary").nth(heading).click()
     procedure = game["conduct"]["procedure"]
     steps = [procedure["steps"][name] for name in procedure["order"]]
     announcements = [step["announces"] for step in steps if step.get("announces")]
     assert announcements == ["Place your bets", "No more bets"]
-    assert dialog.locator("ol q").all_inner_texts() == announcements
-    shown = dialog.locator("dl.clauses").inner_text()
-    assert all(f"{n}" in shown and each["summary"] in shown for n, each in game["clauses"].items())
+    expect(dialog.locator("ol q")).to_have_text(announcements)
+    for number, clause in game["clauses"].items():
+        expect(dialog.locator("dl.clauses")).to_contain_text(number)
+        expect(dialog.locator("dl.clauses")).to_contain_text(clause["summary"])
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations
+from tests.screens.browser import accessibility_violations, box_of, wait_until_loaded
 from tests.screens.house import House, house_toml, table_toml
 from tests.screens.house_server import PASSWORD
 from tests.screens.player_page import PlayerPage, chips_label
@@ -107,9 +107,7 @@ def test_tap_while_betting_is_closed_says_why_at_the_box(house: House, new_user:
     expect(page.locator("[aria-live=assertive]")).to_contain_text(
         "betting on this round has closed"
     )
-    box, bubble = player.box("total:9").bounding_box(), hint.bounding_box()
-    assert box
-    assert bubble
+    box, bubble = box_of(player.box("total:9")), box_of(hint)
     assert bubble["x"] < box["x"] + box["width"]
     assert box["x"] < bubble["x"] + bubble["width"]
     above = box["y"] - bubble["y"] - bubble["height"]
@@ -125,15 +123,13 @@ def test_reason_at_a_box_is_not_covered_by_the_bar_of_a_phone(
     page = player.page
     player.deal("open-betting", "close-betting")
     expect(page.get_by_test_id("phase")).to_contain_text("No more Bets")
-    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
+    wait_until_loaded(page)
 
     player.box("double:6").click(force=True)
 
     expect(page.get_by_test_id("hint")).to_contain_text("betting on this round has closed")
-    bar = page.get_by_role("region", name="Stack, chip and time").bounding_box()
-    bubble = page.get_by_test_id("hint").bounding_box()
-    assert bar
-    assert bubble
+    bar = box_of(page.get_by_role("region", name="Stack, chip and time"))
+    bubble = box_of(page.get_by_test_id("hint"))
     assert bubble["y"] + bubble["height"] <= bar["y"]
 
 
@@ -163,7 +159,6 @@ def test_alerts_move_no_button(house: House, new_user: NewUser) -> None:
     player.open_betting()
     player.chip(100).click()
     expect(player.chip(100)).to_have_attribute("aria-checked", "true")
-    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
     before = buttons(page)
     assert {each[0] for each in before} >= {"Rules", "Buy in", "Big"}
     player.box("big").focus()
@@ -178,6 +173,7 @@ def test_alerts_move_no_button(house: House, new_user: NewUser) -> None:
 
 
 def buttons(page: Page) -> list[list[Any]]:
+    wait_until_loaded(page)
     found: list[list[Any]] = page.evaluate(READ_BUTTONS)
     return found
 
@@ -188,4 +184,4 @@ def test_dealers_are_offered_only_the_tables_that_people_deal(
     page = new_user(house).sign_in("dealer")
     expect(page.get_by_role("link", name="Deal at Staffed")).to_be_visible()
     automatic = page.locator("article[data-table=first-table]")
-    assert automatic.get_by_role("link").all_inner_texts() == ["Board"]
+    expect(automatic.get_by_role("link")).to_have_text(["Board"])

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import format_amount, is_wider_than_screen
+from tests.screens.browser import (
+    assert_soon,
+    format_amount,
+    is_wider_than_screen,
+    wait_until_loaded,
+)
 from tests.screens.house import GAMES
 
 if TYPE_CHECKING:
@@ -23,6 +28,13 @@ READ_SHEET = """() => [...document.querySelectorAll("tr[data-box]:has(.picture)"
   const figures = [...row.querySelectorAll("td.number")];
   return [row.dataset.box, ...figures.map((each) => each.textContent.trim())];
 })"""
+PARTS = 5
+"""Of the page of a game: mix, sheet, comparison, readings, clauses."""
+
+READ_COLUMNS = "all => all.map((each) => [Number(each.dataset.net), Number(each.dataset.ways)])"
+READ_VERDICTS = (
+    "all => Object.fromEntries(all.map((row) => [row.dataset.box, row.dataset.verdict]))"
+)
 READ_LINKS = "all => all.map((link) => link.getAttribute('href'))"
 
 
@@ -52,7 +64,7 @@ def test_odds_sheet_shows_the_figures_of_the_api(
         ]
         for each in sheet["boxes"]
     ]
-    assert page.evaluate(READ_SHEET) == in_families(expected)
+    assert_soon(page, lambda: page.evaluate(READ_SHEET), in_families(expected))
     expect(page.get_by_test_id("layout-edge")).to_contain_text(sheet["layout_edge"])
     families = dict.fromkeys(box["family"] for box in game["boxes"])
     expect(page.get_by_test_id("sheet").locator("th[scope=rowgroup]")).to_have_count(len(families))
@@ -81,8 +93,11 @@ def test_phone_shows_every_part_of_a_game_and_edges_in_one_line(
     page = new_user(house, "phone", "zh-Hant").sign_in("player", "/odds/triple-dice/mat?view=sheet")
     edges = page.locator("[data-box] .edge")
     expect(edges.first).to_be_visible()
-    for link in page.locator("main nav a").all():
-        expect(link).to_be_in_viewport(ratio=1)
+    wait_until_loaded(page)
+    links = page.locator("main nav a")
+    expect(links).to_have_count(PARTS)
+    for number in range(PARTS):
+        expect(links.nth(number)).to_be_in_viewport(ratio=1)
     assert edges.evaluate_all("all => Math.max(...all.map((each) => each.clientHeight))") < 30
     assert not is_wider_than_screen(page)
 
@@ -123,11 +138,12 @@ def test_figures_of_a_mix_are_those_of_the_api(house: House, new_user: NewUser) 
     worst, best = min(mix["nets"]), max(mix["nets"])
     expect(page.get_by_test_id("mix-worst")).to_contain_text(format_amount(worst, sign=True))
     expect(page.get_by_test_id("mix-best")).to_contain_text(format_amount(best, sign=True))
-    columns = page.locator("figure rect[data-net]").evaluate_all(
-        "all => all.map((each) => [Number(each.dataset.net), Number(each.dataset.ways)])"
+    columns, nets = page.locator("figure rect[data-net]"), mix["nets"]
+    assert_soon(
+        page,
+        lambda: columns.evaluate_all(READ_COLUMNS),
+        [[net, nets.count(net)] for net in sorted(set(nets))],
     )
-    nets = mix["nets"]
-    assert columns == [[net, nets.count(net)] for net in sorted(set(nets))]
     page.get_by_role("button", name="Take Total 10 out of the mix").click()
     expect(page.get_by_test_id("mix-total")).to_have_text("26.00")
 
@@ -201,10 +217,11 @@ def test_two_games_are_compared_box_by_box(house: House, new_user: NewUser) -> N
     page.get_by_role("combobox", name="Other game").select_option("nz-tai-sai-2008/2")
     table = page.get_by_test_id("comparison")
     expect(table.locator("tbody tr")).to_have_count(len(here.keys() | there.keys()))
-    verdicts = table.locator("tbody tr").evaluate_all(
-        "all => Object.fromEntries(all.map((row) => [row.dataset.box, row.dataset.verdict]))"
+    assert_soon(
+        page,
+        lambda: table.locator("tbody tr").evaluate_all(READ_VERDICTS),
+        {box: verdict(here, there, box) for box in here.keys() | there.keys()},
     )
-    assert verdicts == {box: verdict(here, there, box) for box in here.keys() | there.keys()}
     pair = table.locator("[data-box='pair:1-1-3']")
     expect(pair).to_contain_text("better for players there")
     for figure, text in {
@@ -284,7 +301,8 @@ def test_every_game_is_listed_with_a_working_link(house: House, new_user: NewUse
     games = [game for book in house.get("/api/rulebooks") for game in book["games"]]
     links = page.locator("main a.button")
     expect(links).to_have_count(len(games))
-    assert sorted(links.evaluate_all(READ_LINKS)) == sorted(f"/odds/{game}" for game in games)
+    addresses = sorted(f"/odds/{game}" for game in games)
+    assert_soon(page, lambda: sorted(links.evaluate_all(READ_LINKS)), addresses)
     links.first.press("Enter")
     expect(page.get_by_role("heading", name="您的投注組合")).to_be_visible()
 

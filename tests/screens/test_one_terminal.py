@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.screens.browser import accessibility_violations, is_wider_than_screen
 from tests.screens.house import GAMES, House, house_toml
-from tests.screens.table_screens import TableScreens, wait_for_step
+from tests.screens.table_screens import TableScreens, press_next, wait_for_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,8 +97,7 @@ def call_and_settle(screens: TableScreens, faces: str) -> None:
     screens.dealer.keyboard.press("Enter")
     wait_for_step(screens.dealer, "call-result")
     screens.take_step("collect-losers")
-    expect(screens.dealer.get_by_test_id("next")).to_be_enabled()
-    screens.dealer.keyboard.press("n")
+    press_next(screens.dealer)
     expect(screens.dealer.get_by_test_id("round")).to_contain_text("between", ignore_case=True)
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import assert_soon, text_of, wait_until_loaded
 from tests.screens.house import House, house_toml
 from tests.screens.network import HeldRequests
+from tests.screens.table_screens import press_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +67,9 @@ def test_area_is_paid_by_its_key_and_the_others_by_the_step(
 
     rest = [spot for spot in order if spot != first]
     expect(page.get_by_test_id("pay").locator("li[data-spot]")).to_have_count(len(rest))
-    assert winners(page) == rest
+    assert_soon(page, lambda: winners(page), rest)
     assert paid(house, "keys") == [first]
-    page.keyboard.press("n")
+    press_next(page)
     expect(page.get_by_test_id("round")).to_have_text("Between rounds")
 
 
@@ -77,7 +79,8 @@ def test_layout_is_whole_while_the_winners_are_paid(house: House, new_user: NewU
     expect(page.get_by_test_id("pay-area")).to_be_visible()
     expect(page.locator(".layout [data-felt-view]")).to_be_in_viewport(ratio=1)
     lines = page.get_by_test_id("pay").locator("li[data-spot] .name")
-    assert len(lines.all()) == 3
+    expect(lines).to_have_count(3)
+    wait_until_loaded(page)
     assert lines.evaluate_all("all => all.every((each) => each.scrollWidth <= each.clientWidth)")
 
 
@@ -89,7 +92,7 @@ def test_area_key_waits_until_the_list_has_followed_the_last_payment(
     button = page.get_by_test_id("pay-area")
     expect(button).to_be_enabled()
     first, *_ = winners(page)
-    float_before = page.get_by_test_id("float").inner_text()
+    float_before = text_of(page.get_by_test_id("float"))
     sheets = HeldRequests(page, "**/api/tables/twice/sheet")
 
     page.keyboard.press("f")
@@ -97,7 +100,7 @@ def test_area_key_waits_until_the_list_has_followed_the_last_payment(
     sheets.wait()
     expect(page.get_by_test_id("float")).not_to_have_text(float_before)
     expect(page.get_by_role("button", name="Pay winners")).to_be_enabled()
-    assert button.is_disabled()
+    expect(button).to_be_disabled()
     page.keyboard.press("f")
     sheets.release()
     expect(button).to_be_enabled()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations
+from tests.screens.browser import accessibility_violations, assert_soon
 from tests.screens.house import House, house_toml
+from tests.screens.table_screens import press_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,14 +136,14 @@ def test_winners_are_paid_one_at_a_time_with_their_chips(house: House, new_user:
 
     expect(paying).to_contain_text("Seat 1")
     expect(paying.locator("[data-amount='2600']")).to_have_text("26.00")
-    assert chips() == [["2500", "1"], ["100", "1"]]
+    assert_soon(page, chips, [["2500", "1"], ["100", "1"]])
     expect(current).to_have_attribute("data-seat", "1")
     expect(current).to_have_attribute("data-at", "big")
     assert accessibility_violations(page) == []
     page.keyboard.press("Enter")
     expect(ticked).to_have_text("1 of 3 paid")
     expect(paying.locator("[data-amount='17500']")).to_be_visible()
-    assert chips() == [["10000", "1"], ["2500", "3"]]
+    assert_soon(page, chips, [["10000", "1"], ["2500", "3"]])
     expect(current).to_have_attribute("data-seat", "2")
     page.keyboard.press("Backspace")
     expect(ticked).to_have_text("0 of 3 paid")
@@ -191,7 +192,7 @@ def test_winners_of_one_area_are_paid_with_one_key_and_have_their_chips(
     assert view["round"]["totals"] == {"single:6": 500}
     assert view["seats"][other]["stack"] == 100_500
 
-    page.keyboard.press("n")
+    press_next(page)
 
     expect(page.get_by_test_id("round")).to_have_text("Between rounds")
     expect(felt.get_by_test_id("net")).to_contain_text("+10.00")

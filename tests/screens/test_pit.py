@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import accessibility_violations, format_amount, is_wider_than_screen
+from tests.screens.browser import (
+    accessibility_violations,
+    assert_soon,
+    format_amount,
+    is_wider_than_screen,
+    text_of,
+    wait_until_loaded,
+)
 from tests.screens.house import House, house_toml
 from tests.screens.house_server import PASSWORD
 from threedice.log.stores.sqlite import SqliteStore
@@ -32,6 +39,9 @@ GAMES = {
     "locked": "nz-tai-sai-2008/1",
 }
 """A table for each group of tests, which lock, open and close them."""
+
+READ_ROLLS = "all => all.map((each) => each.dataset.roll)"
+READ_AREAS = "all => all.map((each) => each.dataset.area)"
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +139,7 @@ def test_printed_report_has_no_controls_and_its_sum_once_after_the_last_table(
     page = new_user(house).sign_in("pit-manager", "/pit?view=report")
     expect(page.get_by_test_id("report-figures")).to_be_visible()
     page.emulate_media(media="print")
-    for control in page.locator("header, nav, form, button").all():
-        expect(control).to_be_hidden()
+    expect(page.locator("header, nav, form, button").locator("visible=true")).to_have_count(0)
     # A foot of a table is repeated on every sheet of paper, above the tables that follow.
     expect(page.locator("tfoot")).to_have_css("display", "table-row-group")
     expect(page.get_by_text("Shift manager: ___")).to_be_visible()
@@ -150,13 +159,14 @@ def test_heat_map_shows_the_exposure_of_every_roll(house: House, new_user: NewUs
     worst = exposure["nets"].index(exposure["worst"])
     expect(page.get_by_test_id("worst-roll")).to_have_attribute("data-roll", str(worst))
     marked = page.locator("[role=gridcell].worst")
-    assert [int(each.get_attribute("data-roll") or "") for each in marked.all()] == [
-        roll for roll, net in enumerate(exposure["nets"]) if net == exposure["worst"]
-    ]
-    cells = page.locator("[role=gridcell] .hidden-visually").all_inner_texts()
-    assert [each.split(": ")[1].split(", Worst")[0].split(", Best")[0] for each in cells] == [
-        format_amount(net, sign=True) for net in exposure["nets"]
-    ]
+    assert_soon(
+        page,
+        lambda: [int(roll) for roll in marked.evaluate_all(READ_ROLLS)],
+        [roll for roll, net in enumerate(exposure["nets"]) if net == exposure["worst"]],
+    )
+    assert_soon(
+        page, lambda: nets_shown(page), [format_amount(net, sign=True) for net in exposure["nets"]]
+    )
     page.locator("[role=gridcell]").first.focus()
     page.keyboard.press("End")
     expect(page.locator("[data-roll='215']:focus")).to_be_visible()
@@ -168,6 +178,12 @@ def test_heat_map_shows_the_exposure_of_every_roll(house: House, new_user: NewUs
     expect(page.get_by_test_id("differential-big")).to_contain_text(
         f"{format_amount(pair['limit'] - used)} left"
     )
+
+
+def nets_shown(page: Page) -> list[str]:
+    """Return the amount in each cell of the heat map."""
+    cells = page.locator("[role=gridcell] .hidden-visually").all_inner_texts()
+    return [each.split(": ")[1].split(", Worst")[0].split(", Best")[0] for each in cells]
 
 
 # --- requests and approvals ---------------------------------------------------------------------
@@ -404,7 +420,9 @@ def test_round_replay_shows_the_table_at_every_step(house: House, new_user: NewU
     lit = [event["event"]["boxes"] for event in events if "boxes" in event["event"]][-1]
     shown = page.locator("[data-area].lit, [data-area][data-lit]")
     expect(shown).to_have_count(len(lit))  # a frame lights a few lamps only
-    assert {(each.get_attribute("data-area") or "").split("@")[0] for each in shown.all()} == {*lit}
+    assert_soon(
+        page, lambda: {area.split("@")[0] for area in shown.evaluate_all(READ_AREAS)}, {*lit}
+    )
 
 
 # --- running a table ----------------------------------------------------------------------------
@@ -499,8 +517,8 @@ def test_supervisor_records_a_deposit_and_a_payout_of_a_player(
             expect(shown).to_have_text(text.removeprefix("+") if cell == "balance" else text)
 
     page.emulate_media(media="print")
-    for control in page.locator("header, nav, form, button, input").all():
-        expect(control).to_be_hidden()
+    controls = page.locator("header, nav, form, button, input")
+    expect(controls.locator("visible=true")).to_have_count(0)
     expect(statement).to_be_visible()
     page.emulate_media(media="screen")
 
@@ -530,7 +548,7 @@ def test_administrators_add_confirm_assign_and_disable_a_dealer(
     waiting.get_by_role("listitem").filter(has_text="dora").get_by_role(
         "button", name="Confirm"
     ).click()
-    password = second.get_by_test_id("first-password").inner_text()
+    password = text_of(second.get_by_test_id("first-password"))
     expect(second.get_by_role("row").filter(has_text="dora")).to_contain_text("enabled")
     second.get_by_role("dialog").get_by_role("button", name="Close").click()
     second.get_by_role("button", name="Change dora").click()
@@ -569,8 +587,8 @@ def test_auditor_verifies_the_log_and_filters_the_security_trail(
     page.get_by_role("button", name="Verify the whole log").click()
 
     expect(page.get_by_test_id("verdict")).to_contain_text("The log is sound")
-    assert int(page.get_by_test_id("entries").inner_text()) > 100
-    assert int(page.get_by_test_id("streams").inner_text()) >= len(GAMES)
+    assert int(text_of(page.get_by_test_id("entries"))) > 100
+    assert int(text_of(page.get_by_test_id("streams"))) >= len(GAMES)
     trail = page.get_by_role("region", name="Security trail")
     expect(trail.get_by_role("row").filter(has_text="signed in").first).to_be_visible()
     page.get_by_label("Kind").select_option("assigned")
@@ -622,5 +640,6 @@ def test_every_pit_view_is_accessible_and_fits_the_screen(
         page = pages[user]
         page.goto(path)
         expect(page.locator("main :is(h2, table):visible").first).to_be_visible()
+        wait_until_loaded(page)
         assert accessibility_violations(page) == [], path
         assert not is_wider_than_screen(page), f"{path} is wider than the screen"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import format_amount
+from tests.screens.browser import box_of, format_amount
 from tests.screens.house import House, house_toml
 from tests.screens.player_page import PlayerPage, chips_label
 
@@ -296,8 +296,7 @@ def contains(words: str) -> re.Pattern[str]:
 def test_long_press_describes_the_box_and_takes_chips_back(house: House, new_user: NewUser) -> None:
     player = PlayerPage(house, "p13", new_user, size="phone")
     player.open_betting()
-    place = player.box("big").bounding_box()
-    assert place
+    place = box_of(player.box("big"))
     finger = [{"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}]
     screen = player.user.context.new_cdp_session(player.page)
 

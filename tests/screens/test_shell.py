@@ -35,7 +35,7 @@ def test_language_changes_without_a_page_load(house: House, new_user: NewUser) -
     page.evaluate("window.notReloaded = true")
     page.get_by_label("Language").select_option("zh-Hant")
     expect(page.get_by_role("button", name="登出")).to_be_visible()
-    assert page.evaluate("document.documentElement.lang") == "zh-Hant"
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hant")
     assert page.evaluate("window.notReloaded")
 
 
@@ -48,13 +48,13 @@ def test_page_stays_blank_until_the_users_language_is_loaded(
     with page.expect_response("**/api/session"):
         page.goto("/", wait_until="commit")
     held.wait()
-    assert page.locator("#app > *").count() == 0
+    expect(page.locator("#app > *")).to_have_count(0)
     with page.expect_response("**/assets/zh-Hant-*.json") as fetched:
         held.release()
     assert fetched.value.headers["content-type"] == "application/json"
     assert fetched.value.headers["content-encoding"] == "gzip"
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert page.evaluate("document.documentElement.lang") == "zh-Hant"
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hant")
     assert is_chinese(page.evaluate("window.firstHeading"))
 
 
@@ -76,7 +76,7 @@ def test_failed_download_of_a_language_is_retried(house: House, new_user: NewUse
     page.goto("/")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
-    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
 
 
 def test_page_loads_the_texts_of_one_language(house: House, new_user: NewUser) -> None:

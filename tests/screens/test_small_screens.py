@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.screens.browser import is_wider_than_screen
+from tests.screens.browser import is_wider_than_screen, wait_until_loaded
 from tests.screens.house import GAMES, House, house_toml
 from tests.screens.player_page import PlayerPage
 
@@ -72,6 +72,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 def read_screen(page: Page) -> Any:
+    wait_until_loaded(page)
     return page.evaluate(READ_SCREEN)
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.screens.browser import accessibility_violations
 from tests.screens.house import GAMES, House, house_toml
-from tests.screens.table_screens import TableScreens
+from tests.screens.table_screens import TableScreens, press_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def test_tumbler_that_fails_between_spins_locks_the_table_and_voids_no_spin(
     dialog.get_by_test_id("confirm").press("Enter")
     expect(screens.dealer.get_by_test_id("locked")).to_contain_text("骰盅故障")
     expect(dialog).to_have_count(0)
-    screens.dealer.keyboard.press("n")
+    press_next(screens.dealer)
     refused = screens.dealer.get_by_role("alert").filter(has_text="7.1(b)")
     expect(refused).to_contain_text("骰盅故障")
     expect(refused).not_to_contain_text("spin", use_inner_text=True)

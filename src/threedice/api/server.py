@@ -27,6 +27,7 @@ from threedice.house.recovery import isolate_failures
 from threedice.house.stream_state import table_stream
 from threedice.identity import IdentityPolicy, open_identity
 from threedice.identity.audit_trail import CONSOLE
+from threedice.runtime import SYSTEM_RUNTIME
 from threedice.table.commands import Actor
 from threedice.version import build_id
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from threedice.house.stream_state import HouseTable
     from threedice.identity import Argon2Cost, FirstPassword
     from threedice.rulebook import Game
+    from threedice.runtime import Runtime
 
     Announce = Callable[[str], None]
 
@@ -61,6 +63,8 @@ class ServerSettings:
     password_cost: Argon2Cost | None = None
     house_file: Path | None = None
     """The file of `config`, of which backups get a copy."""
+
+    runtime: Runtime = SYSTEM_RUNTIME
 
 
 async def serve(settings: ServerSettings, announce: Announce) -> None:
@@ -93,7 +97,7 @@ async def open_house(
 
     Everything that needs closing is pushed onto `exits`.
     """
-    house = await exits.enter_async_context(House(settings.database))
+    house = await exits.enter_async_context(House(settings.database, runtime=settings.runtime))
     run_blocking = house.runtime.run_blocking
     identity = await run_blocking(
         open_identity,

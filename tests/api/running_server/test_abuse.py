@@ -16,6 +16,7 @@ from websockets.exceptions import InvalidStatus
 from tests.api.house_app import problem_code, seat_players
 from tests.api.live_server import receive, serve_house, wait_for_close
 from tests.identity.identity_cluster import PASSWORD
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.api import protocols
 from threedice.api.context import MAX_CONCURRENT_SLOW, MAX_WAITING_QUERIES
 from threedice.api.protocols import MAX_HEAD_BYTES, MAX_HEADERS
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.anyio
 
 async def send_bytes(server: LiveServer, *parts: bytes) -> bytes:
     """Send bytes to a server, and return what it sends until it closes the connection."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         try:
             for part in parts:
@@ -184,8 +185,8 @@ REFUSED_MESSAGES = ("long message", "not JSON, repeatedly")
 async def wait_for_requests() -> None:
     """Wait until the application has finished with every request."""
     running = [task for task in asyncio.all_tasks() if "run_asgi" in repr(task.get_coro())]
-    if running:
-        await asyncio.wait(running, timeout=20)
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -217,7 +218,7 @@ async def test_bad_frame_during_the_handshake_closes_the_socket_without_a_warnin
     )
     threads, holder = current_default_thread_limiter(), object()
     tokens_before, threads.total_tokens = threads.total_tokens, 1
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         await threads.acquire_on_behalf_of(holder)  # no thread is left to look up the token
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)

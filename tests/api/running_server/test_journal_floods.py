@@ -12,6 +12,7 @@ import pytest
 from tests.api.live_server import serve_house
 from tests.api.running_server.test_monitoring import decode_lines, open_test_journal
 from tests.api.test_serve_command import create_certificate
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.api.listener import ListenAddress
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ STRANGERS = {
 async def send_repeatedly(port: int, request: bytes) -> None:
     """Send the same bytes on many connections, each until the server closes it."""
     for _ in range(FLOOD):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(request)
             writer.write_eof()

@@ -14,6 +14,7 @@ from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
 from tests.api.live_server import follow_over_asgi, receive, receive_until
+from tests.waiting import TIMEOUT_SECONDS
 from threedice.api.live import hub
 from threedice.api.live.channel import MAX_QUEUED_MESSAGES, Subscriber
 
@@ -92,7 +93,7 @@ async def test_unread_tcp_socket_is_resynchronised_and_does_not_delay_the_table(
                 await asyncio.gather(*bets)
                 await receive_until(quick, await server.head())
             messages = asyncio.to_thread(read_until_resync, protocol, raw)
-            seen = await asyncio.wait_for(messages, 30)
+            seen = await asyncio.wait_for(messages, TIMEOUT_SECONDS)
     versions = [each["version"] for each in seen[1:-1] for each in each["events"]]
     assert versions == list(range(seen[0]["version"] + 1, seen[0]["version"] + 1 + len(versions)))
     assert seen[-1]["version"] > versions[-1]

@@ -167,7 +167,7 @@ def test_server_that_waits_too_long_for_a_recovery_is_unavailable(
     store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "RECOVERY_WAIT_SECONDS", 0.0)
-    second = PostgresStore(postgres_url, serving=True, deadline_seconds=0.5)
+    second = PostgresStore(postgres_url, serving=True)
     with store.recovery_lock(), pytest.raises(StoreUnavailable, match="not finished its recovery"):
         starts_recovery(second)
     second.close()
