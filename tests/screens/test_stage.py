@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.screens.browser import box_of
 from tests.screens.house import GAMES, House, house_toml, steps_done
 from tests.screens.player_page import PlayerPage
 
@@ -213,8 +214,7 @@ def test_tap_when_betting_opens_meets_the_box_that_lay_there(
     player.place("double:6")
     player.finish_round()
     expect(page.get_by_test_id("net")).to_have_attribute("data-settled", "true")
-    big = page.locator("[data-area=big] .hit").bounding_box()
-    assert big
+    big = box_of(page.locator("[data-area=big] .hit"))
     finger = (big["x"] + big["width"] / 2, big["y"] + big["height"] / 2)
     page.evaluate(RECORD_UNDER_FINGER, finger)
     player.open_betting()
