@@ -117,7 +117,7 @@ async def _open(store: Store, state: Path) -> None:
 
 
 RESENT_COMMANDS = 12
-"""Number of acknowledged commands sent again after a kill."""
+"""Number of acknowledged commands, and of refused ones, sent again after a kill."""
 
 
 @dataclass(slots=True)
@@ -134,18 +134,23 @@ class KillOutcome:
 
 
 def compare(store: Store, house: House, transcript: Transcript) -> KillOutcome:
-    """Check that all acknowledged commands are stored, and others completely or not at all."""
+    """Check that all outcomes are stored, and commands without one completely or not at all."""
     answers = {(each.account, each.key): each for each in all_answers(store)}
     found = KillOutcome(acknowledged=len(transcript.acknowledged))
     for command_id, spans in transcript.acknowledged.items():
-        if command_id not in answers or answers[command_id].spans != spans:
+        answer = answers.get(command_id)
+        if answer is None or answer.refusal or answer.spans != spans:
             found.lost += 1
             found.problems.append(
                 f"{command_id} was acknowledged as {spans}, stored as {answers.get(command_id)}"
             )
+    for command_id in transcript.refused:
+        if command_id not in answers or not answers[command_id].refusal:
+            found.lost += 1
+            found.problems.append(f"{command_id} was refused, stored as {answers.get(command_id)}")
     found.unacknowledged = sum(command_id in answers for command_id in transcript.in_flight)
     found.absent = len(transcript.in_flight) - found.unacknowledged
-    expected = house.answered | transcript.acknowledged.keys() | transcript.in_flight.keys()
+    expected = house.answered | transcript.requested.keys()
     found.problems += [
         f"{command_id} is stored, and was never sent" for command_id in answers.keys() - expected
     ]
@@ -230,16 +235,20 @@ async def _resend_commands(
     for command_id in resent:
         if await _resend(handler, transcript, command_id) != transcript.acknowledged[command_id]:
             found.problems.append(f"{command_id} has another result when sent again")
+    refused = sorted(transcript.refused)[:RESENT_COMMANDS]
+    for command_id in refused:
+        if await _resend(handler, transcript, command_id) is not None:
+            found.problems.append(f"{command_id} was refused, and accepted when sent again")
     if handler.store.heads() != heads:
         found.problems.append("a repeated command has appended entries")
     for command_id in transcript.in_flight:
         stored = handler.store.answer(*command_id)
         result = await _resend(handler, transcript, command_id)
-        if stored and result != stored.spans:
+        if stored and result != (None if stored.refusal else stored.spans):
             found.problems.append(f"{command_id} is stored, but has the result {result}")
         if await _resend(handler, transcript, command_id) != result:
             found.problems.append(f"{command_id} has the result {result}, and then another")
-    found.resent += len(resent) + len(transcript.in_flight)
+    found.resent += len(resent) + len(refused) + len(transcript.in_flight)
 
 
 async def _resend(
