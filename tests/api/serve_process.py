@@ -14,7 +14,7 @@ from queue import Queue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent.parent
 HOUSE = """
@@ -39,15 +39,13 @@ SLOWEST_START = 120
 
 
 class ServeProcess:
-    """A server in a child process; `program` is the environment of another program."""
+    """A server in a child process."""
 
-    def __init__(
-        self, words: list[str], data: Path, program: Mapping[str, str] = os.environ
-    ) -> None:
+    def __init__(self, words: list[str], data: Path) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "threedice", "serve", *words],
             cwd=ROOT,
-            env={**program, "XDG_DATA_HOME": str(data), "XDG_CONFIG_HOME": str(data / "none")},
+            env=os.environ | {"XDG_DATA_HOME": str(data), "XDG_CONFIG_HOME": str(data / "none")},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -106,11 +104,9 @@ class ServeProcess:
 
 
 @contextmanager
-def start_server(
-    data: Path, *words: str, program: Mapping[str, str] = os.environ
-) -> Iterator[ServeProcess]:
+def start_server(data: Path, *words: str) -> Iterator[ServeProcess]:
     """Start a server, and kill it if it still runs when the context ends."""
-    process = ServeProcess(list(words), data, program)
+    process = ServeProcess(list(words), data)
     try:
         yield process
     finally:

@@ -209,7 +209,7 @@ def test_missing_house_file_error_names_the_expected_file(
     usual = tmp_path / "threedice" / "house.toml"
     usual.parent.mkdir()
     usual.write_text(HOUSE.replace("chips = [5", "chips = [7"), encoding="utf-8")
-    with pytest.raises(RulebookError, match=r"house\.toml: tables\.pit-1"):
+    with pytest.raises(RulebookError, match=r"house\.toml, line 12: tables\.pit-1"):
         run_server("memory:", None, ListenAddress())
 
 

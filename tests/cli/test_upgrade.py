@@ -22,6 +22,7 @@ from tests.api.serve_process import HOUSE, start_server
 from tests.cli.test_read_only_media import stored_files
 from tests.contract import old_databases
 from tests.house.house_driver import People
+from tests.waiting import wait_until
 from threedice.db import postgres as postgres_module
 from threedice.db.postgres import (
     FORMER_IDENTITY_LOCKS,
@@ -38,6 +39,8 @@ from threedice.log.stores.postgres import PostgresStore
 from threedice.log.stores.urls import state_directory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.cli.conftest import Run
     from tests.log.postgres_server import PostgresServer
 
@@ -273,26 +276,26 @@ def test_server_of_an_older_version_cannot_change_accounts_beside_a_newer_server
 
 
 @pytest.fixture(scope="module")
-def older_program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the environment of a program that lacks the last migration."""
-    folder = tmp_path_factory.mktemp("older")
-    shutil.copytree(
-        ROOT / "src/threedice",
-        folder / "threedice",
-        ignore=shutil.ignore_patterns("__pycache__", f"{LATEST:04}.*"),
-    )
+def newer_program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of a program with one more migration, beside which this is older."""
+    folder = tmp_path_factory.mktemp("newer")
+    package = folder / "threedice"
+    shutil.copytree(ROOT / "src/threedice", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for dialect in ("sqlite", "postgresql"):
+        file = package / "db" / "migrations" / f"{LATEST + 1:04}.{dialect}.sql"
+        file.write_text("-- Other stored forms.\n", encoding="utf-8")
     return os.environ | {"PYTHONPATH": str(folder)}
 
 
-def run_older(program: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+def run_program(environment: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "threedice", *words],
-        env=program, check=False, capture_output=True, text=True,
+        env=environment, check=False, capture_output=True, text=True,
     )  # fmt: skip
 
 
 NEWER_DATABASE: Final = (
-    f"tables of version {LATEST}, this program knows version {LATEST - 1}; use the newer program"
+    f"tables of version {LATEST + 1}, this program knows version {LATEST}; use the newer program"
 )
 
 
@@ -302,15 +305,14 @@ NEWER_DATABASE: Final = (
     ids=" ".join,
 )
 def test_older_program_refuses_a_database_of_the_next_version(
-    run: Run, older_program: dict[str, str], tmp_path: Path, words: tuple[str, ...]
+    newer_program: dict[str, str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     file = str(tmp_path / "house.sqlite")
-    assert run_older(older_program, "migrate", "--database", file).stdout == (
-        f"the tables have version {LATEST - 1}\n"
+    assert run_program(newer_program, "migrate", "--database", file).stdout == (
+        f"the tables have version {LATEST + 1}\n"
     )
-    assert run("migrate", "--database", file).code == 0
 
-    refused = run_older(older_program, *words, "--database", file)
+    refused = run_program(os.environ, *words, "--database", file)
 
     assert (refused.returncode, refused.stdout) == (2, "")
     assert NEWER_DATABASE in refused.stderr
@@ -319,23 +321,22 @@ def test_older_program_refuses_a_database_of_the_next_version(
 
 
 def test_older_server_stops_when_a_newer_program_migrates(
-    older_program: dict[str, str],
-    postgres: PostgresServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    newer_program: dict[str, str], postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(postgres_module, "SUSPENSION_SECONDS", 0.0)
     url, house_file = postgres.fresh(), tmp_path / "house.toml"
     house_file.write_text(HOUSE, encoding="utf-8")
     words = ("--database", url, "--house", str(house_file), "--port", "0")
-    with start_server(tmp_path / "older", *words, program=older_program) as server:
+    with start_server(tmp_path / "older", *words) as server:
         health = f"http://127.0.0.1:{server.wait_until_listening()}/health"
         assert httpx.get(health, trust_env=False).status_code == 200
 
-        with closing(PostgresStore(url, serving=True)) as newer:
-            assert newer.suspension_reason() == ""
-            while (answer := httpx.get(health, trust_env=False)).status_code == 200:
-                pass  # the older server polls every two seconds
+        migrated = run_program(newer_program, "migrate", "--database", url)
+        assert migrated.returncode == 0, migrated.stderr
+        wait_until(
+            lambda: httpx.get(health, trust_env=False).status_code != 200,
+            lambda: "the older server goes on",
+        )
+        answer = httpx.get(health, trust_env=False)
 
     (reason,) = answer.json()["reasons"]
     assert (answer.status_code, reason["code"]) == (503, "newer-database")
