@@ -109,7 +109,7 @@ class RandomTable(CommandGenerator):
             self.balances.post(table_postings(event))
             self.events.append(event)
             self.counts[type(event).__name__] += 1
-        self.check()
+        self.check_state()
 
     def check_unchanged(self, before: str) -> None:
         """Check that deciding a command has not changed the state."""
@@ -117,7 +117,7 @@ class RandomTable(CommandGenerator):
 
     # --- invariants -----------------------------------------------------------------------------
 
-    def check(self) -> None:
+    def check_state(self) -> None:
         """Check that balances equal the state and sum to zero."""
         state, balances = self.state, self.balances
         assert sum(balances.values()) == 0
