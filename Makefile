@@ -29,11 +29,11 @@ quick: .venv/ready
 	$(BIN)/mypy src
 	$(BIN)/pytest -q tests/rulebook tests/table tests/odds
 
-# Four groups at a time keep two cores busy: tests of screens mostly wait. Each prints its output when it is done.
+# Five groups at a time keep two cores busy: tests of screens mostly wait. Each prints its output when it is done.
 # The screens are built before, so that two groups do not both build them.
 test: export THREEDICE_REQUIRE_ALL := 1
 test: .venv/ready tools built-screens $(PYODIDE)
-	$(MAKE) --no-print-directory --keep-going --jobs=4 --output-sync=target $(GROUPS)
+	$(MAKE) --no-print-directory --keep-going --jobs=5 --output-sync=target $(GROUPS)
 
 # A house on what an operator gets from PyPI, with the newest and the lowest versions; no part of `make test`.
 versions: .venv/installed
