@@ -1,4 +1,4 @@
-"""A refusal that a client was told under its key is final, on every server (ADR 40)."""
+"""The refusal of a command is final under its key, on every server (ADR 40)."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ async def test_command_of_the_house_is_decided_anew_after_a_refusal() -> None:
         assert handler.store.answer("house", "again") is None
 
 
-async def test_refusal_that_cannot_be_stored_is_not_told() -> None:
+async def test_refusal_that_cannot_be_stored_is_not_sent() -> None:
     store = FailingStore()
     async with CommandHandler(store) as handler:
         people = People(handler)

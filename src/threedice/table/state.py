@@ -266,7 +266,7 @@ class TableState:
     holders: dict[str, ChipCounts] | None = None
     """The chips of each holder since the opening; None at a table that deals in amounts."""
     colours_owed: int | None = None
-    """What the house owes for coloured chips in play, by the events since the opening.
+    """The debt of the house for coloured chips in play, by the events since the opening.
 
     None at a table without an account for it: in amounts, or opened by an older version.
     """

@@ -75,7 +75,7 @@ class BackupSummary:
 
     @property
     def is_weakly_sealed(self) -> bool:
-        """Whether its passphrase is easier to try than it should be."""
+        """True if its passphrase is easier to try than it should be."""
         return self.work_factor is not None and self.work_factor < MIN_WORK_FACTOR
 
 
