@@ -264,7 +264,9 @@ def run_house(installation: Installation) -> None:
     """Serve a new house, play, back it up, remove it, restore it, and look at the money again."""
     folder = installation.folder
     (folder / "house.toml").write_text(HOUSE)
-    (folder / "passphrase.txt").write_text("five uncommon words are enough\n")
+    passphrase = folder / "passphrase.txt"
+    passphrase.touch(mode=0o600)  # which `backup` requires
+    passphrase.write_text("five uncommon words are enough\n")
     files = ("house.backup", "--passphrase-file", "passphrase.txt")
     with installation.serving() as (port, printed):
         administrator = Person("administrator", initial_password(printed))
